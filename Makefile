@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+# Targets: see `make help`. Variables: PREFIX, DESTDIR, BUILD, CC, OPT, SANITIZE, CFLAGS, LDFLAGS.
+
+PREFIX   ?= /usr/local
+BUILD    ?= build
+CC       ?= cc
+OPT      ?= -O3 -g
+PACKAGES := libgit2 libcrypto libcurl libzstd libxxhash yajl
+
+WARN     := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+            -Wpointer-arith -Wvla -Wformat=2
+HARDEN   := -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
+CPPFLAGS += -I. -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64
+# Flags of packages that are installed by the time a compiler runs.
+PKG_CFLAGS = $(shell pkg-config --cflags $(PACKAGES))
+PKG_LIBS   = $(shell pkg-config --libs $(PACKAGES))
+ALL_CFLAGS = -std=gnu11 $(OPT) $(WARN) $(HARDEN) -fvisibility=hidden -pthread -MMD -MP $(SANITIZE) $(CFLAGS)
+ALL_LDFLAGS = -pie -Wl,-z,relro,-z,now -pthread $(SANITIZE) $(LDFLAGS)
+
+CORE_SRC   := $(wildcard core/*.c core/*/*.c)
+FILTER_SRC := $(wildcard filter/*.c filter/*/*.c)
+UNIT_SRC   := $(wildcard tests/unit/test_*.c)
+
+CORE_OBJ   := $(CORE_SRC:%.c=$(BUILD)/%.o)
+# Everything of the program but main, so that tests can link it.
+ROOMS_OBJ  := $(filter-out $(BUILD)/filter/main.o,$(FILTER_SRC:%.c=$(BUILD)/%.o))
+UNIT_BIN   := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/%)
+
+.PHONY: all
+all: $(BUILD)/git-brevis
+
+$(BUILD)/libbrevis.a: $(CORE_OBJ)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/librooms.a: $(ROOMS_OBJ)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/git-brevis: $(BUILD)/filter/main.o $(BUILD)/librooms.a $(BUILD)/libbrevis.a
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS)
+
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(ALL_CFLAGS) -c -o $@ $<
+
+$(BUILD)/tests/%: tests/unit/%.c $(BUILD)/librooms.a $(BUILD)/libbrevis.a
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(ALL_CFLAGS) -o $@ $< $(BUILD)/librooms.a $(BUILD)/libbrevis.a \
+		$(ALL_LDFLAGS) $(PKG_LIBS) -lcmocka
+
+.PHONY: unit-binaries
+unit-binaries: $(UNIT_BIN)
+
+# The hooks' texts travel inside the program.
+filter/hook_texts.c: scripts/make-hook-texts $(wildcard hooks/*)
+	scripts/make-hook-texts >$@.new
+	mv $@.new $@
+
+# Compares with other compressors; scripts/bench builds and runs it.
+$(BUILD)/bench: $(wildcard scripts/bench*.c scripts/bench*.h) $(BUILD)/libbrevis.a
+	$(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(ALL_CFLAGS) -o $@ $(filter %.c %.a,$^) $(ALL_LDFLAGS) \
+		$(PKG_LIBS) $(shell pkg-config --libs liblz4 zlib)
+
+.PHONY: check
+check:
+	tests/run
+
+.PHONY: install
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(BUILD)/git-brevis $(DESTDIR)$(PREFIX)/bin/git-brevis
+
+.PHONY: uninstall
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/git-brevis
+
+.PHONY: format
+format:
+	clang-format -i core/*.[ch] core/*/*.[ch] filter/*.[ch] tests/unit/*.[ch] scripts/*.[ch]
+
+.PHONY: clean
+clean:
+	rm -rf $(BUILD)
+
+.PHONY: help
+help:
+	@echo "make            build $(BUILD)/git-brevis"
+	@echo "make check      build and run every test (tests/run --list names them)"
+	@echo "make install    install it below PREFIX ($(PREFIX)), within DESTDIR if that is set"
+	@echo "make uninstall  remove it from there"
+	@echo "make format     lay out the sources as .clang-format says"
+	@echo "make clean      remove $(BUILD)"
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** One way to fail: set the message where the cause is known, return its status. */
+#ifndef CORE_BASE_ERROR_H
+#define CORE_BASE_ERROR_H
+
+#include "core/brevis.h"
+
+/**
+ * Fills *err (which may be NULL) with a status and a printf-formatted line, and returns the status,
+ * so that a failing function ends with `return error_set(err, ...)`. Control characters in the
+ * formatted text come out escaped: names from hostile files may be formatted as they are.
+ */
+int error_set(struct brevis_error *err, enum brevis_status status, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/** error_set for a failed allocation. */
+int error_nomem(struct brevis_error *err);
+
+#endif

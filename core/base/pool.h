@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Worker threads whose results are taken in the order of submission: what makes the bytes that are
+ * written independent of the number of threads.
+ *
+ * One thread owns the pool: it submits jobs and takes them back. Jobs belong to the caller; between
+ * pool_submit and pool_take a job belongs to the worker that runs it.
+ */
+#ifndef CORE_BASE_POOL_H
+#define CORE_BASE_POOL_H
+
+#include <stddef.h>
+
+struct pool;
+
+/** Processors this process may use, at least 1. */
+unsigned pool_processors(void);
+
+/**
+ * Starts threads workers, each of which calls run(job) for one job after another. At most capacity
+ * jobs can be under way. With one thread (or if none can be started) pool_submit runs the job
+ * itself. Returns NULL when memory is short.
+ */
+struct pool *pool_new(unsigned threads, size_t capacity, void (*run)(void *job));
+
+/** Jobs submitted and not taken yet. */
+size_t pool_pending(const struct pool *pool);
+
+/** Hands a job over. The caller keeps pool_pending() below the capacity. */
+void pool_submit(struct pool *pool, void *job);
+
+/** Waits for the oldest job to be finished and gives it back; NULL if there is none. */
+void *pool_take(struct pool *pool);
+
+/** Waits for the jobs that are running; those not started yet are never run. */
+void pool_free(struct pool *pool);
+
+#endif

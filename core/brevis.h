@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * libbrevis: lossless compression of model checkpoints.
+ *
+ * A safetensors file goes in as a stream of bytes and comes out as an archive in which every tensor
+ * is a small typed program that regenerates it bit for bit (docs/FORMAT.md). Any other content is
+ * kept as opaque bytes; nothing is ever refused.
+ *
+ * Conventions of this header:
+ *  - Sizes and offsets are in bytes and 64-bit unless a comment says otherwise.
+ *  - A function that can fail returns BREVIS_OK (0) or a negative enum brevis_status and describes
+ *    the failure in *err, which may be NULL. On failure nothing is returned through out-parameters.
+ *  - The library never prints, never exits, keeps no global state. One object may be used by one
+ *    thread at a time; different objects are independent.
+ *  - brevis_*_free(NULL) is allowed.
+ */
+#ifndef BREVIS_H
+#define BREVIS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define BREVIS_VERSION "0.1.0"
+
+/** Version of the archive format that this library writes, the only one it reads. */
+#define BREVIS_FORMAT_VERSION 1
+
+/** Bytes at the start of a file by which brevis_is_archive() knows an archive. */
+#define BREVIS_MAGIC_SIZE 8
+
+#define BREVIS_SHA256_SIZE 32
+
+enum brevis_status {
+	BREVIS_OK = 0,
+	BREVIS_E_IO = -1,          /* a read or write failed; message carries the system's reason */
+	BREVIS_E_FORMAT = -2,      /* the archive breaks a rule of docs/FORMAT.md */
+	BREVIS_E_UNSUPPORTED = -3, /* valid, but of a version or feature this build does not know */
+	BREVIS_E_CHECKSUM = -4,    /* decoded, but not to the bytes that were promised */
+	BREVIS_E_LIMIT = -5,       /* valid, but beyond a limit of this build */
+	BREVIS_E_NOMEM = -6,
+	BREVIS_E_USAGE = -7 /* the caller broke a rule of this header */
+};
+
+/** What went wrong, in one printable line without a final newline or period. */
+struct brevis_error {
+	enum brevis_status status;
+	char message[256];
+};
+
+/** Takes the next len bytes of a stream. Returns 0, or nonzero to stop with BREVIS_E_IO. */
+typedef int (*brevis_write_fn)(void *ctx, const void *data, size_t len);
+
+/** Random access to an archive's bytes, from several threads at once. */
+struct brevis_source {
+	/** Reads exactly len bytes at offset. Returns 0, or nonzero if that is not possible. */
+	int (*read_at)(void *ctx, void *buf, size_t len, uint64_t offset);
+	void *ctx;
+	uint64_t size;
+};
+
+/* ---- digests -------------------------------------------------------------------------------- */
+
+/** An incremental SHA-256. */
+struct brevis_sha256;
+
+/** Returns NULL when memory is short. */
+struct brevis_sha256 *brevis_sha256_new(void);
+void brevis_sha256_update(struct brevis_sha256 *sha, const void *data, size_t len);
+/** Writes the digest of all that was added; the object can then only be freed. */
+void brevis_sha256_final(struct brevis_sha256 *sha, uint8_t digest[BREVIS_SHA256_SIZE]);
+void brevis_sha256_free(struct brevis_sha256 *sha);
+
+/* ---- reading archives ----------------------------------------------------------------------- */
+
+/** An opened archive. */
+struct brevis_archive;
+
+/** What kind of file an archive restores. */
+enum brevis_layout {
+	BREVIS_LAYOUT_OPAQUE = 0,      /* no safetensors header */
+	BREVIS_LAYOUT_SAFETENSORS = 1, /* exactly a safetensors file */
+	BREVIS_LAYOUT_IRREGULAR =
+		2 /* a valid header, but the data is shorter or longer than it says */
+};
+
+struct brevis_archive_info {
+	unsigned format_version;
+	enum brevis_layout layout;
+	uint64_t original_size;
+	uint8_t original_sha256[BREVIS_SHA256_SIZE];
+	uint64_t archive_size;
+	uint64_t pieces;  /* spans of the original, in source order */
+	uint64_t records; /* stored records; a piece that repeats an earlier one has none */
+};
+
+/** A span of the original file and the record that restores it. */
+struct brevis_piece_info {
+	uint64_t offset;      /* in the original */
+	uint64_t size;        /* in the original */
+	uint64_t stored_size; /* of its record; 0 when the piece repeats an earlier record */
+	uint64_t record;      /* number of its record, from 0 */
+	unsigned word_bits;   /* width of the words its program yields; 0 for opaque bytes */
+};
+
+/** A tensor as the safetensors header names it. The strings live as long as the archive object. */
+struct brevis_tensor_info {
+	const char *name; /* UTF-8 as in the header, may contain any character but NUL */
+	const char *dtype;
+	const uint64_t *shape;
+	size_t rank;
+	uint64_t offset;      /* in the original file */
+	uint64_t size;        /* in bytes */
+	uint64_t stored_size; /* bytes that its own records take in the archive */
+};
+
+/** True if the first len bytes of a file are an archive's beginning. */
+bool brevis_is_archive(const void *data, size_t len);
+
+/**
+ * Opens an archive: reads and checks its beginning, index and end, and decodes no record.
+ * The source's callbacks must stay usable until the archive is freed. Memory: about 24 bytes for
+ * each piece.
+ */
+int brevis_archive_open(const struct brevis_source *source, struct brevis_archive **out,
+			struct brevis_error *err);
+void brevis_archive_free(struct brevis_archive *archive);
+
+const struct brevis_archive_info *brevis_archive_info(const struct brevis_archive *archive);
+
+/** Describes piece number i < info->pieces. Reads the first bytes of its record. */
+int brevis_archive_piece(const struct brevis_archive *archive, uint64_t i,
+			 struct brevis_piece_info *out, struct brevis_error *err);
+
+/**
+ * Loads the names, types and shapes of the tensors (none for opaque content) and says how many
+ * there are. Calling it again costs nothing. BREVIS_E_LIMIT for a header over 100,000,000 bytes.
+ */
+int brevis_archive_load_tensors(struct brevis_archive *archive, uint64_t *count,
+				struct brevis_error *err);
+
+/** Describes tensor number i, in the order of their data, after brevis_archive_load_tensors. */
+int brevis_archive_tensor(const struct brevis_archive *archive, uint64_t i,
+			  struct brevis_tensor_info *out, struct brevis_error *err);
+
+/**
+ * Gives the program of piece i in the paper's notation, as a NUL-terminated string that the caller
+ * frees with free(). Pieces of opaque bytes read "bytes".
+ */
+int brevis_archive_program(const struct brevis_archive *archive, uint64_t i, char **text,
+			   struct brevis_error *err);
+
+struct brevis_decode_options {
+	unsigned threads; /* workers; 0 means one for each processor */
+};
+
+/**
+ * Restores the original, front to back, through write. Every record is checked before its bytes are
+ * passed on, and the original's size and SHA-256 at the end: only BREVIS_OK means that what was
+ * written is the whole original. With write == NULL the archive is only verified.
+ * Memory: about 40 MiB for each worker, whatever the archive's size.
+ */
+int brevis_archive_decode(const struct brevis_archive *archive,
+			  const struct brevis_decode_options *options, brevis_write_fn write,
+			  void *ctx, struct brevis_error *err);
+
+/* ---- writing archives ----------------------------------------------------------------------- */
+
+struct brevis_encode_options {
+	unsigned threads; /* workers; 0 means one for each processor. Never changes the bytes. */
+
+	/**
+	 * Archives of earlier revisions, most likely first. Their records are reused for tensors
+	 * that did not change. While the input equals the beginning of one of them, nothing is
+	 * compressed and nothing written. They stay the caller's and must outlive the encoder.
+	 */
+	const struct brevis_archive *const *known;
+	size_t known_count;
+};
+
+struct brevis_encode_summary {
+	uint64_t original_size;
+	uint8_t original_sha256[BREVIS_SHA256_SIZE];
+
+	/**
+	 * The known archive of exactly this content, or NULL. If set, nothing was written, and the
+	 * archive_* members below describe nothing.
+	 */
+	const struct brevis_archive *same_as;
+
+	uint64_t archive_size;
+	uint8_t archive_sha256[BREVIS_SHA256_SIZE];
+	enum brevis_layout layout;
+	uint64_t records;
+	uint64_t records_reused; /* copied from known archives */
+	char note[160];          /* why content is not a plain safetensors file; "" if it is */
+};
+
+struct brevis_encoder;
+
+/**
+ * Starts an archive that goes to write as it grows. Memory: about 100 MiB, and 64 MiB for each
+ * worker, whatever the input's size.
+ */
+int brevis_encoder_new(const struct brevis_encode_options *options, brevis_write_fn write,
+		       void *ctx, struct brevis_encoder **out, struct brevis_error *err);
+
+/** Adds the next len bytes of the original. After a failure the encoder can only be freed. */
+int brevis_encoder_write(struct brevis_encoder *encoder, const void *data, size_t len,
+			 struct brevis_error *err);
+
+/** Says that the input has ended, and writes what is left of the archive. Call it once. */
+int brevis_encoder_finish(struct brevis_encoder *encoder, struct brevis_encode_summary *summary,
+			  struct brevis_error *err);
+
+void brevis_encoder_free(struct brevis_encoder *encoder);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

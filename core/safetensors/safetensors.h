@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The strict safetensors header, parsed as it streams by. Rules: those of the reference
+ * implementation (8-byte little-endian header length, at most 100,000,000; a JSON object that
+ * starts with '{'; tensors that cover the data exactly, without hole or overlap; dtype x shape
+ * equal to the range). What breaks a rule is no error of this module's caller: it is a reason to
+ * keep the content opaque.
+ */
+#ifndef CORE_SAFETENSORS_SAFETENSORS_H
+#define CORE_SAFETENSORS_SAFETENSORS_H
+
+#include "core/brevis.h"
+
+#define SAFETENSORS_HEADER_MAX 100000000u
+
+/** Bytes before the JSON text. */
+#define SAFETENSORS_PREFIX_SIZE 8
+
+/** Width in bits of the machine words that a tensor's bytes are read as: 8, 16, 32 or 64. */
+struct safetensors_extent {
+	uint64_t begin; /* relative to the end of the header */
+	uint64_t end;
+	unsigned word_bits; /* complex numbers count as two words, sub-byte types as bytes */
+};
+
+struct safetensors_tensor {
+	const char *name;
+	const char *dtype;
+	const uint64_t *shape;
+	size_t rank;
+	struct safetensors_extent extent;
+};
+
+struct safetensors_parser;
+
+/**
+ * Starts a parser. With keep_names it keeps names, dtypes and shapes for safetensors_tensor_at;
+ * without, about 40 bytes for each tensor.
+ */
+int safetensors_parser_new(bool keep_names, struct safetensors_parser **out,
+			   struct brevis_error *err);
+
+enum safetensors_state {
+	SAFETENSORS_MORE,   /* wants more bytes */
+	SAFETENSORS_VALID,  /* the whole header was read, every rule holds */
+	SAFETENSORS_INVALID /* a rule is broken; see safetensors_reason */
+};
+
+/**
+ * Feeds the next bytes of a file, from its first byte on. *used says how many belong to the header
+ * (prefix and JSON text); the rest is tensor data. Fails only when memory is short; a broken rule
+ * is a state. Once VALID or INVALID, nothing more is used.
+ */
+int safetensors_parser_feed(struct safetensors_parser *parser, const void *data, size_t len,
+			    size_t *used, enum safetensors_state *state, struct brevis_error *err);
+
+/** The broken rule, as part of a sentence, e.g. "header is not valid JSON". */
+const char *safetensors_reason(const struct safetensors_parser *parser);
+
+/** After VALID: bytes of prefix and header text together. */
+uint64_t safetensors_header_size(const struct safetensors_parser *parser);
+
+/** After VALID: bytes of data that the header describes. */
+uint64_t safetensors_data_size(const struct safetensors_parser *parser);
+
+/** After VALID: the number of tensors. */
+size_t safetensors_count(const struct safetensors_parser *parser);
+
+/** After VALID: the extent of tensor i, in the order of the data. They are adjacent. */
+struct safetensors_extent safetensors_extent_at(const struct safetensors_parser *parser, size_t i);
+
+/** After VALID and with keep_names: tensor i, in the order of the data. Lives with the parser. */
+struct safetensors_tensor safetensors_tensor_at(const struct safetensors_parser *parser, size_t i);
+
+void safetensors_parser_free(struct safetensors_parser *parser);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/safetensors/tensor_list.h"
+#include "core/base/error.h"
+#include "core/safetensors/dtype.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+struct tensor_detail {
+	size_t name;  /* offset in names */
+	size_t shape; /* offset in shapes, in bytes */
+	size_t rank;
+};
+
+void tensor_list_init(struct tensor_list *list, bool keep_names)
+{
+	memset(list, 0, sizeof(*list));
+	list->keep_names = keep_names;
+}
+
+void tensor_list_release(struct tensor_list *list)
+{
+	buffer_release(&list->entries);
+	buffer_release(&list->hashes);
+	buffer_release(&list->details);
+	buffer_release(&list->names);
+	buffer_release(&list->shapes);
+}
+
+void tensor_list_name(struct tensor_list *list, const void *name, size_t len)
+{
+	XXH128_hash_t hash = XXH3_128bits(name, len);
+	struct tensor_detail detail = {list->names.size, list->shapes.size, 0};
+
+	buffer_append(&list->hashes, &hash, sizeof(hash));
+	if (!list->keep_names)
+		return;
+	buffer_append(&list->names, name, len);
+	buffer_u8(&list->names, 0);
+	buffer_append(&list->details, &detail, sizeof(detail));
+}
+
+static struct tensor_detail *last_detail(struct tensor_list *list)
+{
+	return (struct tensor_detail *)(void *)(list->details.data + list->details.size) - 1;
+}
+
+void tensor_list_dimension(struct tensor_list *list, uint64_t dimension)
+{
+	if (!list->keep_names || tensor_list_failed(list))
+		return;
+	buffer_append(&list->shapes, &dimension, sizeof(dimension));
+	last_detail(list)->rank++;
+}
+
+void tensor_list_add(struct tensor_list *list, unsigned dtype, uint64_t begin, uint64_t end)
+{
+	struct tensor_entry entry = {begin, end, (uint32_t)tensor_list_count(list), dtype};
+
+	buffer_append(&list->entries, &entry, sizeof(entry));
+}
+
+bool tensor_list_failed(const struct tensor_list *list)
+{
+	return buffer_failed(&list->entries) || buffer_failed(&list->hashes) ||
+	       buffer_failed(&list->details) || buffer_failed(&list->names) ||
+	       buffer_failed(&list->shapes);
+}
+
+size_t tensor_list_count(const struct tensor_list *list)
+{
+	return list->entries.size / sizeof(struct tensor_entry);
+}
+
+static int compare_hashes(const void *left, const void *right)
+{
+	return XXH128_cmp(left, right);
+}
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* Empty tensors may share an offset: the order of the header decides between them. */
+static int compare_entries(const void *left, const void *right)
+{
+	const struct tensor_entry *a = left, *b = right;
+	int order = compare_u64(a->begin, b->begin);
+
+	if (!order)
+		order = compare_u64(a->end, b->end);
+	return order ? order : compare_u64(a->order, b->order);
+}
+
+static void sort_entries(struct tensor_list *list)
+{
+	struct tensor_entry *entries = (void *)list->entries.data;
+	size_t count = tensor_list_count(list), i;
+
+	/* Most writers keep the order of the data. */
+	for (i = 1; i < count && compare_entries(&entries[i - 1], &entries[i]) < 0; i++)
+		;
+	if (i < count)
+		qsort(entries, count, sizeof(*entries), compare_entries);
+}
+
+static bool names_are_unique(struct tensor_list *list)
+{
+	XXH128_hash_t *hashes = (void *)list->hashes.data;
+	size_t count = list->hashes.size / sizeof(*hashes), i;
+	bool unique = true;
+
+	if (count)
+		qsort(hashes, count, sizeof(*hashes), compare_hashes);
+	for (i = 1; i < count && unique; i++)
+		unique = compare_hashes(&hashes[i - 1], &hashes[i]) != 0;
+	buffer_release(&list->hashes);
+	return unique;
+}
+
+bool tensor_list_finish(struct tensor_list *list, struct brevis_error *broken)
+{
+	size_t count = tensor_list_count(list), i;
+	uint64_t at = 0;
+
+	/* First the names, whose hashes are then no longer needed. */
+	if (!names_are_unique(list)) {
+		error_set(broken, BREVIS_E_FORMAT, "header names two tensors alike");
+		return false;
+	}
+	sort_entries(list);
+	for (i = 0; i < count; i++) {
+		const struct tensor_entry *entry = tensor_list_entry(list, i);
+
+		if (entry->begin != at) {
+			error_set(broken, BREVIS_E_FORMAT, "tensor data %s at offset %" PRIu64,
+				  entry->begin > at ? "has a hole" : "overlaps",
+				  entry->begin > at ? at : entry->begin);
+			return false;
+		}
+		at = entry->end;
+	}
+	return true;
+}
+
+const struct tensor_entry *tensor_list_entry(const struct tensor_list *list, size_t i)
+{
+	return (const struct tensor_entry *)(const void *)list->entries.data + i;
+}
+
+struct safetensors_tensor tensor_list_tensor(const struct tensor_list *list, size_t i)
+{
+	const struct tensor_entry *entry = tensor_list_entry(list, i);
+	const struct tensor_detail *detail =
+		(const struct tensor_detail *)(const void *)list->details.data + entry->order;
+	const struct dtype *dtype = dtype_at(entry->dtype);
+	struct safetensors_tensor tensor = {
+		.name = (const char *)list->names.data + detail->name,
+		.dtype = dtype->name,
+		.rank = detail->rank,
+		.extent = {entry->begin, entry->end, dtype->word_bits},
+	};
+
+	if (detail->rank)
+		tensor.shape = (const uint64_t *)(const void *)(list->shapes.data + detail->shape);
+	return tensor;
+}

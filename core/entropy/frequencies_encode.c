@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/entropy/frequencies_encode.h"
+
+#include "core/base/error.h"
+#include "core/entropy/levels_encode.h"
+#include "core/entropy/log2.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The smallest scale is taken that costs at most 1 / 2^TOLERANCE more than the best: it decodes
+ * faster. */
+#define TOLERANCE 10
+
+/* Fraction bits of a share before it is rounded. */
+#define TARGET_FRACTION 16
+
+/* The symbols that occur, in order. */
+struct occurring {
+	uint32_t *counts;
+	uint16_t *symbols;
+	uint16_t *shares; /* under trial */
+	unsigned n;
+	unsigned rest; /* index of the most frequent one */
+	uint64_t total;
+};
+
+unsigned frequency_precision(uint64_t total, unsigned symbols)
+{
+	/*
+	 * Rounding to p bits costs about total / (33 * 4^p) bits, a bit more of precision one bit
+	 * for each symbol that is not in the far tail, say half of them.
+	 */
+	unsigned p = 0;
+
+	while (p < FREQUENCY_PRECISION_MAX && total >> (2 * p) > 22 * (uint64_t)symbols)
+		p++;
+	return p;
+}
+
+/*
+ * Rounds target (with TARGET_FRACTION fraction bits) to a share of the given precision. Between a
+ * power of two and its double, where there is nothing between, the costs break even not in the
+ * middle but at 1 / ln 2.
+ */
+static unsigned round_share(uint64_t target, unsigned precision)
+{
+	unsigned whole = (unsigned)(target >> TARGET_FRACTION);
+	unsigned below;
+	unsigned shift;
+
+	if (whole <= 1)
+		return target < 94548 ? 1 : 2;
+	below = bit_length(whole) - 1;
+	if (!precision)
+		return target < (uint64_t)94548 << below ? 1u << below : 2u << below;
+	shift = TARGET_FRACTION + (below > precision ? below - precision : 0);
+	return (unsigned)((target + (UINT64_C(1) << (shift - 1))) >> shift)
+	       << (shift - TARGET_FRACTION);
+}
+
+static uint64_t target_of(uint32_t count, uint64_t factor)
+{
+	return count * factor >> (32 - TARGET_FRACTION);
+}
+
+/* Rounds all shares but the rest's for one factor (slots per word, 32 fraction bits). */
+static uint64_t share_out(struct occurring *o, uint64_t factor, unsigned precision,
+			  unsigned *at_least_one)
+{
+	uint64_t sum = 0;
+	unsigned raised = 0;
+	unsigned i;
+
+	for (i = 0; i < o->n; i++) {
+		uint64_t target = target_of(o->counts[i], factor);
+		unsigned share = round_share(target, precision);
+
+		if (i == o->rest)
+			continue;
+		raised += target < UINT64_C(1) << TARGET_FRACTION;
+		sum += share;
+		o->shares[i] = (uint16_t)share;
+	}
+	*at_least_one = raised;
+	return sum;
+}
+
+/*
+ * Shares that minimise the words' cost are proportional to the counts, but at least 1. So a common
+ * factor is sought under which the rounded shares leave for the most frequent symbol what is its
+ * due; a few steps come close enough. n must be at most 1 << scale_bits.
+ */
+static void normalise(struct occurring *o, unsigned scale_bits, unsigned precision)
+{
+	uint64_t slots = UINT64_C(1) << scale_bits;
+	uint64_t factor = (slots << 32) / o->total;
+	uint64_t sum = 0;
+	unsigned raised;
+	unsigned i;
+
+	for (i = 0; i < 4; i++) {
+		uint64_t due;
+
+		sum = share_out(o, factor, precision, &raised);
+		due = target_of(o->counts[o->rest], factor) >> TARGET_FRACTION;
+		if (sum + due == slots || slots <= raised || sum + due <= raised)
+			break;
+		/* Only what is not raised to 1 scales with the factor. */
+		factor = factor * (slots - raised) / (sum + due - raised);
+	}
+	/* With a factor of 0 all shares are 1, which leaves enough. */
+	for (sum = share_out(o, factor, precision, &raised); sum >= slots;
+	     sum = share_out(o, factor, precision, &raised))
+		factor -= factor / 16 + (factor > 0);
+	o->shares[o->rest] = (uint16_t)(slots - sum);
+}
+
+static uint64_t words_cost(const struct occurring *o, unsigned scale_bits)
+{
+	uint64_t cost = o->total * scale_bits << LOG2_FRACTION;
+	unsigned i;
+
+	for (i = 0; i < o->n; i++)
+		cost -= o->counts[i] * (uint64_t)log2_fixed(o->shares[i]);
+	return cost;
+}
+
+/* Writes a table, or counts its bits if the writer has no output. */
+static void write_table(struct level_writer *w, const struct occurring *o, unsigned precision,
+			unsigned width)
+{
+	unsigned first = o->symbols[0];
+	unsigned last = o->symbols[o->n - 1];
+	unsigned next = first;
+	unsigned zeros = 0;
+	unsigned i;
+
+	level_write_bits(w, first, width);
+	level_write_bits(w, last - first - 1, width);
+	level_write_bits(w, o->symbols[o->rest] - first, bit_length(last - first));
+	for (i = 0; i < o->n; i++) {
+		unsigned level = bit_length(o->shares[i]);
+		unsigned stored = level - 1 < precision ? level - 1 : precision;
+
+		zeros += o->symbols[i] - next;
+		next = o->symbols[i] + 1u;
+		/* It is not listed; zeros on both sides of it are one run. */
+		if (i == o->rest)
+			continue;
+		if (zeros)
+			level_write_zeros(w, zeros);
+		zeros = 0;
+		level_write(w, level);
+		level_write_bits(w,
+				 (unsigned)o->shares[i] >> (level - 1 - stored) & low_bits(stored),
+				 stored);
+	}
+	if (zeros)
+		level_write_zeros(w, zeros);
+}
+
+/* Both parts of a trial's price, for the shares it leaves in *o. */
+static void try_scale(struct occurring *o, unsigned scale_bits, unsigned precision, unsigned width,
+		      struct frequency_plan *trial)
+{
+	struct level_writer counter;
+
+	normalise(o, scale_bits, precision);
+	level_writer_init(&counter, NULL);
+	write_table(&counter, o, precision, width);
+	trial->table.scale_bits = scale_bits;
+	trial->table.precision = precision;
+	trial->cost = words_cost(o, scale_bits);
+	trial->bytes = (counter.size + 7) / 8;
+}
+
+static uint64_t price(const struct frequency_plan *trial)
+{
+	return trial->cost + (trial->bytes << (LOG2_FRACTION + 3));
+}
+
+/*
+ * Finds scale and precision: the smallest scale that is as good as the cheapest, or hardly worse.
+ * Literals of few words never pay for a large one.
+ */
+static void choose(struct occurring *o, unsigned width, struct frequency_plan *best)
+{
+	unsigned precision = frequency_precision(o->total, o->n);
+	unsigned lowest = bit_length(o->n - 1);
+	unsigned scale_bits = bit_length(o->total) - 1;
+	struct frequency_plan trial = *best;
+	uint64_t cheapest;
+
+	lowest = lowest > FREQUENCY_BITS_MIN ? lowest : FREQUENCY_BITS_MIN;
+	scale_bits = scale_bits > lowest ? scale_bits : lowest;
+	scale_bits = scale_bits < FREQUENCY_BITS_MAX ? scale_bits : FREQUENCY_BITS_MAX;
+	try_scale(o, scale_bits, precision, width, best);
+	cheapest = price(best);
+	while (scale_bits-- > lowest) {
+		try_scale(o, scale_bits, precision, width, &trial);
+		if (price(&trial) > cheapest + (cheapest >> TOLERANCE))
+			break;
+		cheapest = price(&trial) < cheapest ? price(&trial) : cheapest;
+		*best = trial;
+	}
+	if (precision < FREQUENCY_PRECISION_MAX) {
+		try_scale(o, best->table.scale_bits, precision + 1, width, &trial);
+		if (price(&trial) < price(best))
+			*best = trial;
+	}
+}
+
+/* Lists the symbols that occur. The arrays are of 1 << width entries. */
+static void list_occurring(struct occurring *o, const uint32_t *histogram, unsigned symbols)
+{
+	unsigned i;
+
+	for (i = 0; i < symbols; i++) {
+		if (!histogram[i])
+			continue;
+		if (o->n == 0 || histogram[i] > o->counts[o->rest])
+			o->rest = o->n;
+		o->counts[o->n] = histogram[i];
+		o->symbols[o->n++] = (uint16_t)i;
+	}
+}
+
+static void fill_plan(struct frequency_plan *plan, const struct occurring *o)
+{
+	unsigned i;
+
+	for (i = 0; i < o->n; i++)
+		plan->shares[o->symbols[i]] = o->shares[i];
+	plan->table.first = o->symbols[0];
+	plan->table.range = o->symbols[o->n - 1] - o->symbols[0] + 1u;
+	plan->table.rest = (unsigned)o->symbols[o->rest] - o->symbols[0];
+}
+
+int frequency_plan_init(struct frequency_plan *plan, const uint32_t *histogram, unsigned width,
+			uint64_t total, struct brevis_error *err)
+{
+	uint32_t counts[1 << LITERAL_SYMBOL_BITS];
+	uint16_t symbols[1 << LITERAL_SYMBOL_BITS];
+	uint16_t shares[1 << LITERAL_SYMBOL_BITS];
+	struct occurring o = {
+		.counts = counts, .symbols = symbols, .shares = shares, .total = total};
+
+	*plan = (struct frequency_plan){.shares = calloc((size_t)1 << width, sizeof(uint16_t))};
+	if (!plan->shares)
+		return error_nomem(err);
+	list_occurring(&o, histogram, 1u << width);
+	choose(&o, width, plan);
+	normalise(&o, plan->table.scale_bits, plan->table.precision);
+	fill_plan(plan, &o);
+	return BREVIS_OK;
+}
+
+void frequency_plan_release(struct frequency_plan *plan)
+{
+	free(plan->shares);
+	plan->shares = NULL;
+}
+
+void frequency_table_write(struct buffer *out, const struct frequency_plan *plan, unsigned width)
+{
+	uint16_t symbols[1 << LITERAL_SYMBOL_BITS];
+	uint16_t shares[1 << LITERAL_SYMBOL_BITS];
+	struct occurring o = {.symbols = symbols, .shares = shares};
+	struct bit_writer bits;
+	struct level_writer w;
+	unsigned i;
+
+	for (i = 0; i < plan->table.range; i++) {
+		if (i == plan->table.rest)
+			o.rest = o.n;
+		if (!plan->shares[plan->table.first + i])
+			continue;
+		symbols[o.n] = (uint16_t)(plan->table.first + i);
+		shares[o.n++] = plan->shares[plan->table.first + i];
+	}
+	bit_writer_init(&bits, out);
+	level_writer_init(&w, &bits);
+	write_table(&w, &o, plan->table.precision, width);
+	bit_writer_flush(&bits);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/entropy/histogram.h"
+
+#include "core/base/bytes.h"
+#include "core/entropy/literal.h"
+#include "core/entropy/words.h"
+
+#include <string.h>
+
+/* Count tables in turn, so that a run of equal words does not wait for its own increments. */
+#define TABLES 4
+
+static void count_bytes(uint32_t tables[TABLES][256], const uint8_t *words, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i + 8 <= count; i += 8) {
+		uint64_t v = load_le64(words + i);
+
+		tables[0][v & 0xff]++;
+		tables[1][v >> 8 & 0xff]++;
+		tables[2][v >> 16 & 0xff]++;
+		tables[3][v >> 24 & 0xff]++;
+		tables[0][v >> 32 & 0xff]++;
+		tables[1][v >> 40 & 0xff]++;
+		tables[2][v >> 48 & 0xff]++;
+		tables[3][v >> 56]++;
+	}
+	for (; i < count; i++)
+		tables[0][words[i]]++;
+}
+
+static bool histogram_of_bytes(uint32_t *histogram, const uint8_t *words, unsigned width,
+			       size_t count)
+{
+	uint32_t tables[TABLES][256] = {0};
+	uint32_t beyond = 0;
+	unsigned i;
+
+	count_bytes(tables, words, count);
+	for (i = 0; i < 256; i++) {
+		uint32_t sum = tables[0][i] + tables[1][i] + tables[2][i] + tables[3][i];
+
+		if (i < 1u << width)
+			histogram[i] = sum;
+		else
+			beyond += sum;
+	}
+	return beyond == 0;
+}
+
+static bool histogram_of_shorts(uint32_t *histogram, const uint16_t *words, unsigned width,
+				size_t count)
+{
+	uint32_t second[1 << LITERAL_SYMBOL_BITS];
+	uint16_t mask = (uint16_t)((1u << width) - 1);
+	unsigned all = 0;
+	unsigned j;
+	size_t i;
+
+	memset(histogram, 0, sizeof(*histogram) << width);
+	memset(second, 0, sizeof(*second) << width);
+	for (i = 0; i + 2 <= count; i += 2) {
+		all |= (unsigned)words[i] | words[i + 1];
+		histogram[words[i] & mask]++;
+		second[words[i + 1] & mask]++;
+	}
+	if (i < count) {
+		all |= words[i];
+		histogram[words[i] & mask]++;
+	}
+	for (j = 0; j <= mask; j++)
+		histogram[j] += second[j];
+	return all <= mask;
+}
+
+bool histogram_of(uint32_t *histogram, const void *words, unsigned width, size_t count)
+{
+	if (word_bytes(width) == 1)
+		return histogram_of_bytes(histogram, words, width, count);
+	return histogram_of_shorts(histogram, words, width, count);
+}
+
+ALWAYS_INLINE void range(const void *words, unsigned size, size_t count, uint64_t *smallest,
+			 uint64_t *largest)
+{
+	uint64_t low = UINT64_MAX;
+	uint64_t high = 0;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		uint64_t v = word_get(words, size, i);
+
+		low = v < low ? v : low;
+		high = v > high ? v : high;
+	}
+	*smallest = low;
+	*largest = high;
+}
+
+void word_range(const void *words, unsigned width, size_t count, uint64_t *smallest,
+		uint64_t *largest)
+{
+	switch (word_bytes(width)) {
+	case 1:
+		range(words, 1, count, smallest, largest);
+		break;
+	case 2:
+		range(words, 2, count, smallest, largest);
+		break;
+	case 4:
+		range(words, 4, count, smallest, largest);
+		break;
+	default:
+		range(words, 8, count, smallest, largest);
+		break;
+	}
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** The encoding side of levels.h. */
+#ifndef CORE_ENTROPY_LEVELS_ENCODE_H
+#define CORE_ENTROPY_LEVELS_ENCODE_H
+
+#include "core/entropy/levels.h"
+
+struct level_writer {
+	struct bit_writer *bits; /* NULL: only count */
+	uint64_t size;           /* bits written or counted */
+	unsigned previous;
+};
+
+void level_writer_init(struct level_writer *w, struct bit_writer *bits);
+
+/** Writes the level of a symbol that occurs. */
+void level_write(struct level_writer *w, unsigned level);
+
+/** Writes a run of count >= 1 symbols that do not occur. */
+void level_write_zeros(struct level_writer *w, unsigned count);
+
+/** Writes n <= 56 other bits between the levels. */
+void level_write_bits(struct level_writer *w, uint64_t value, unsigned n);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The physical codings of a literal: the leaf of a program that holds n words of a given width
+ * verbatim (paper section 3.2, "Physical literal coding"). Four codings; the encoder takes the
+ * smallest complete one. Wire layout: docs/FORMAT.md, "Literals".
+ *
+ * Words of width 1..64 live in memory as arrays of the smallest of uint8_t, uint16_t, uint32_t,
+ * uint64_t that holds them; bits above the width are zero.
+ *
+ * literal.h is what decoding needs; literal_encode.h is for synthesis only.
+ */
+#ifndef CORE_ENTROPY_LITERAL_H
+#define CORE_ENTROPY_LITERAL_H
+
+#include "core/base/buffer.h"
+#include "core/brevis.h"
+
+enum literal_coding {
+	LITERAL_RAW = 0,     /* whole bytes, little-endian; widths 8, 16, 32 and 64 only */
+	LITERAL_PACKED = 1,  /* word - base in a fixed number of bits */
+	LITERAL_HUFFMAN = 2, /* canonical Huffman; widths up to LITERAL_SYMBOL_BITS */
+	LITERAL_RANS = 3     /* interleaved rANS; widths up to LITERAL_SYMBOL_BITS */
+};
+
+/** Widest words that have an entropy coding: an alphabet of 4096 symbols. */
+#define LITERAL_SYMBOL_BITS 12
+
+/** A parsed literal. It points into the bytes it was parsed from. */
+struct literal {
+	enum literal_coding coding;
+	unsigned width; /* of a word, 1..64 */
+	size_t count;   /* of words */
+	uint64_t base;  /* packed */
+	unsigned bits;  /* packed: bits of a word; rANS: log2 of the sum of the frequencies */
+	unsigned lanes; /* rANS */
+	/* Huffman, rANS: the table as stored, checked by literal_parse */
+	struct span table;
+	struct span payload;
+};
+
+/**
+ * Parses and checks everything of a literal but its words: coding, parameters, tables, lengths.
+ * Consumes exactly the literal from *in. Allocates nothing.
+ */
+int literal_parse(struct span *in, unsigned width, size_t count, struct literal *out,
+		  struct brevis_error *err);
+
+/** Decoding state of one literal. */
+struct literal_decoder;
+
+/**
+ * Makes a decoder, with its tables. Memory is bounded by LITERAL_SYMBOL_BITS, never by the count.
+ * The literal's bytes must outlive it.
+ */
+int literal_decoder_new(const struct literal *literal, struct literal_decoder **out,
+			struct brevis_error *err);
+
+/**
+ * Yields the next count words. Never more than the literal holds in total (the caller's duty).
+ * Damaged payload may yield wrong words here, never an access out of bounds;
+ * literal_decoder_finish tells.
+ */
+int literal_decoder_next(struct literal_decoder *decoder, void *words, size_t count,
+			 struct brevis_error *err);
+
+/** After the last word: checks that the payload was used up exactly and ends as it must. */
+int literal_decoder_finish(const struct literal_decoder *decoder, struct brevis_error *err);
+
+void literal_decoder_free(struct literal_decoder *decoder);
+
+/** Bytes of memory that a word of this width takes: 1, 2, 4 or 8. */
+static inline unsigned word_bytes(unsigned width)
+{
+	return width <= 8 ? 1 : width <= 16 ? 2 : width <= 32 ? 4 : 8;
+}
+
+#endif

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/archive/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/bytes.h"
+#include "core/base/digest.h"
+#include "core/base/error.h"
+
+/* Heads of small neighbouring records are read together. */
+#define WINDOW_SIZE (64u << 10)
+
+/* Layout, count, and for each piece an entry: a record's size needs at most 4 bytes as a varint. */
+#define INDEX_SIZE_MAX (16 + 5 * WIRE_PIECES_MAX)
+
+bool brevis_is_archive(const void *data, size_t len)
+{
+	return len >= BREVIS_MAGIC_SIZE && !memcmp(data, WIRE_MAGIC, BREVIS_MAGIC_SIZE);
+}
+
+static int read_at(const struct brevis_source *source, void *buf, size_t len, uint64_t offset,
+		   struct brevis_error *err)
+{
+	if (source->read_at(source->ctx, buf, len, offset))
+		return error_set(err, BREVIS_E_IO, "%zu bytes at offset %llu could not be read",
+				 len, (unsigned long long)offset);
+	return BREVIS_OK;
+}
+
+/* Refuses by name what this build does not know. */
+static int check_head(const uint8_t *head, size_t size, size_t *head_size, struct brevis_error *err)
+{
+	struct span in = span_of(head, size);
+	const uint8_t *magic = span_take(&in, BREVIS_MAGIC_SIZE);
+	uint8_t version = span_u8(&in);
+	uint8_t features = span_u8(&in);
+
+	if (span_failed(&in) || !brevis_is_archive(magic, BREVIS_MAGIC_SIZE))
+		return error_set(err, BREVIS_E_FORMAT, "not a brevis archive");
+	if (version != BREVIS_FORMAT_VERSION)
+		return error_set(err, BREVIS_E_UNSUPPORTED,
+				 "archive has format version %u, this git-brevis reads version %u",
+				 version, BREVIS_FORMAT_VERSION);
+	if (features) {
+		uint8_t len = span_u8(&in);
+		const uint8_t *name = span_take(&in, len);
+
+		return error_set(err, BREVIS_E_UNSUPPORTED,
+				 "archive needs feature '%.*s', which this git-brevis lacks",
+				 name ? (int)len : 1, name ? (const char *)name : "?");
+	}
+	*head_size = (size_t)(in.at - head);
+	return BREVIS_OK;
+}
+
+/* One more record or piece; grows as entries are really there, never by what is promised. */
+static void *grow(void *array, uint64_t count, size_t element)
+{
+	if (count & (count - 1))
+		return array; /* not a power of two: there is room */
+	return realloc(array, (size_t)(count ? 2 * count : 1) * element);
+}
+
+struct opening {
+	struct brevis_archive *archive;
+	size_t head_size;
+	uint8_t head[256 + BREVIS_MAGIC_SIZE + 4];
+	uint64_t index_size;
+	uint8_t *index;
+	struct brevis_error *err;
+};
+
+static int read_head_and_tail(struct opening *o, uint8_t tail[WIRE_TAIL_SIZE])
+{
+	const struct brevis_source *source = &o->archive->source;
+	size_t head_read = source->size < sizeof(o->head) ? (size_t)source->size : sizeof(o->head);
+	int status = read_at(source, o->head, head_read, 0, o->err);
+
+	if (!status)
+		status = check_head(o->head, head_read, &o->head_size, o->err);
+	if (status)
+		return status;
+	if (source->size < o->head_size + WIRE_TAIL_SIZE)
+		return error_set(o->err, BREVIS_E_FORMAT, "archive is cut short");
+	status = read_at(source, tail, WIRE_TAIL_SIZE, source->size - WIRE_TAIL_SIZE, o->err);
+	if (!status && memcmp(tail + WIRE_TAIL_SIZE - 8, WIRE_END_MARK, 8))
+		return error_set(o->err, BREVIS_E_FORMAT,
+				 "archive is cut short: its end mark is missing");
+	return status;
+}
+
+/* Reads the index, together with the part of the tail that its checksum covers, and proves it. */
+static int read_index(struct opening *o)
+{
+	struct brevis_archive *archive = o->archive;
+	uint64_t room;
+	uint8_t tail[WIRE_TAIL_SIZE];
+	uint64_t checksum;
+	int status = read_head_and_tail(o, tail);
+
+	if (status)
+		return status;
+	room = archive->source.size - o->head_size - WIRE_TAIL_SIZE;
+	o->index_size = load_le64(tail);
+	if (o->index_size > room || o->index_size > INDEX_SIZE_MAX)
+		return error_set(o->err, BREVIS_E_FORMAT, "index size out of range");
+	o->index = malloc((size_t)o->index_size + WIRE_TAIL_COVERED);
+	if (!o->index)
+		return error_nomem(o->err);
+	status = read_at(&archive->source, o->index, (size_t)o->index_size + WIRE_TAIL_COVERED,
+			 o->head_size + room - o->index_size, o->err);
+	if (status)
+		return status;
+	checksum = checksum64_chain(checksum64(o->head, o->head_size), o->index,
+				    (size_t)o->index_size + WIRE_TAIL_COVERED);
+	if (checksum != load_le64(tail + WIRE_TAIL_COVERED))
+		return error_set(o->err, BREVIS_E_CHECKSUM, "index checksum does not match");
+	archive->info.original_size = load_le64(tail + 8);
+	memcpy(archive->info.original_sha256, tail + 16, BREVIS_SHA256_SIZE);
+	return BREVIS_OK;
+}
+
+/* Adds the piece of one index entry; *end is where the records before it end. */
+static int add_piece(struct opening *o, uint64_t entry, uint64_t *end)
+{
+	struct brevis_archive *archive = o->archive;
+	struct brevis_archive_info *info = &archive->info;
+	uint64_t records_end = archive->source.size - WIRE_TAIL_SIZE - o->index_size;
+	struct piece_entry *pieces = grow(archive->pieces, info->pieces, sizeof(*pieces));
+
+	if (!pieces)
+		return error_nomem(o->err);
+	archive->pieces = pieces;
+	pieces[info->pieces] = (struct piece_entry){0};
+	if (entry & 1) {
+		if (entry >> 1 >= info->records)
+			return error_set(o->err, BREVIS_E_FORMAT, "index repeats a later record");
+		pieces[info->pieces].record = (uint32_t)(entry >> 1);
+		pieces[info->pieces].repeats = true;
+	} else {
+		uint64_t size = entry >> 1;
+		struct record_entry *records =
+			grow(archive->records, info->records, sizeof(*records));
+
+		if (!records)
+			return error_nomem(o->err);
+		archive->records = records;
+		if (!size || size > RECORD_RAW_MAX + RECORD_OVERHEAD_MAX ||
+		    size > records_end - *end)
+			return error_set(o->err, BREVIS_E_FORMAT,
+					 "index promises more than the archive holds");
+		pieces[info->pieces].record = (uint32_t)info->records;
+		records[info->records++] =
+			(struct record_entry){.offset = *end, .size = (uint32_t)size};
+		*end += size;
+	}
+	info->pieces++;
+	return BREVIS_OK;
+}
+
+static int parse_index(struct opening *o)
+{
+	struct brevis_archive *archive = o->archive;
+	struct span in = span_of(o->index, (size_t)o->index_size);
+	uint8_t layout = span_u8(&in);
+	uint64_t count = span_varint(&in);
+	uint64_t end = o->head_size;
+	uint64_t i;
+
+	if (span_failed(&in) || layout > BREVIS_LAYOUT_IRREGULAR || count > WIRE_PIECES_MAX)
+		return error_set(o->err, BREVIS_E_FORMAT, "index is damaged");
+	archive->info.layout = (enum brevis_layout)layout;
+	for (i = 0; i < count; i++) {
+		uint64_t entry = span_varint(&in);
+		int status = span_failed(&in)
+				     ? error_set(o->err, BREVIS_E_FORMAT, "index is cut short")
+				     : add_piece(o, entry, &end);
+
+		if (status)
+			return status;
+	}
+	if (span_left(&in) || end != archive->source.size - WIRE_TAIL_SIZE - o->index_size)
+		return error_set(o->err, BREVIS_E_FORMAT, "index does not cover the archive");
+	return BREVIS_OK;
+}
+
+/* Reads the head of every record, through a window that slides over the archive. */
+static int read_record_heads(struct opening *o)
+{
+	struct brevis_archive *archive = o->archive;
+	uint8_t *window = malloc(WINDOW_SIZE);
+	uint64_t begin = 0, end = 0, i;
+	int status = window ? BREVIS_OK : error_nomem(o->err);
+
+	for (i = 0; i < archive->info.records && !status; i++) {
+		struct record_entry *record = &archive->records[i];
+		size_t want = record->size < RECORD_HEAD_MAX ? record->size : RECORD_HEAD_MAX;
+		struct span in;
+
+		if (record->offset + want > end) {
+			uint64_t left = archive->source.size - record->offset;
+
+			begin = record->offset;
+			end = begin + (left < WINDOW_SIZE ? left : WINDOW_SIZE);
+			/* Large records stand far apart: nothing but the head is wanted. */
+			if (record->size >= WINDOW_SIZE)
+				end = begin + want;
+			status = read_at(&archive->source, window, (size_t)(end - begin), begin,
+					 o->err);
+		}
+		in = span_of(window + (record->offset - begin), want);
+		if (!status)
+			status = record_head_parse(&in, &record->head, o->err);
+	}
+	free(window);
+	return status;
+}
+
+/* Places the pieces in the original, which they must cover exactly. */
+static int place_pieces(struct opening *o)
+{
+	struct brevis_archive *archive = o->archive;
+	uint64_t offset = 0, i;
+
+	for (i = 0; i < archive->info.pieces; i++) {
+		struct piece_entry *piece = &archive->pieces[i];
+
+		piece->offset = offset;
+		offset += archive->records[piece->record].head.raw_size;
+	}
+	if (offset != archive->info.original_size)
+		return error_set(o->err, BREVIS_E_FORMAT,
+				 "records do not sum to the original size");
+	return BREVIS_OK;
+}
+
+int brevis_archive_open(const struct brevis_source *source, struct brevis_archive **out,
+			struct brevis_error *err)
+{
+	struct opening o = {.err = err};
+	int status = BREVIS_OK;
+
+	o.archive = calloc(1, sizeof(*o.archive));
+	if (!o.archive)
+		return error_nomem(err);
+	o.archive->source = *source;
+	o.archive->info.format_version = BREVIS_FORMAT_VERSION;
+	o.archive->info.archive_size = source->size;
+	status = read_index(&o);
+	if (!status)
+		status = parse_index(&o);
+	if (!status)
+		status = read_record_heads(&o);
+	if (!status)
+		status = place_pieces(&o);
+	free(o.index);
+	if (status)
+		brevis_archive_free(o.archive);
+	else
+		*out = o.archive;
+	return status;
+}
+
+void brevis_archive_free(struct brevis_archive *archive)
+{
+	if (!archive)
+		return;
+	safetensors_parser_free(archive->header);
+	free(archive->records);
+	free(archive->pieces);
+	free(archive);
+}
+
+const struct brevis_archive_info *brevis_archive_info(const struct brevis_archive *archive)
+{
+	return &archive->info;
+}
+
+int archive_read_record(const struct brevis_archive *archive, uint64_t record, void *buf,
+			struct brevis_error *err)
+{
+	const struct record_entry *entry = &archive->records[record];
+
+	return read_at(&archive->source, buf, entry->size, entry->offset, err);
+}
+
+int archive_decode_piece(const struct brevis_archive *archive, uint64_t i, struct piece_buffer *pb,
+			 size_t *raw_size, struct brevis_error *err)
+{
+	uint64_t number = archive->pieces[i].record;
+	const struct record_entry *record = &archive->records[number];
+	struct brevis_error why;
+	int status;
+
+	buffer_clear(&pb->stored);
+	if (!buffer_extend(&pb->stored, record->size))
+		return error_nomem(err);
+	if (pb->raw_capacity < record->head.raw_size) {
+		free(pb->raw);
+		pb->raw = malloc(record->head.raw_size);
+		pb->raw_capacity = pb->raw ? record->head.raw_size : 0;
+	}
+	if (!pb->raw)
+		return error_nomem(err);
+	status = archive_read_record(archive, number, pb->stored.data, err);
+	if (status)
+		return status;
+	status = record_decode(pb->stored.data, record->size, &record->head, pb->raw, &why);
+	if (status)
+		return error_set(err, status, "record %llu of %llu: %s",
+				 (unsigned long long)number + 1,
+				 (unsigned long long)archive->info.records, why.message);
+	*raw_size = record->head.raw_size;
+	return BREVIS_OK;
+}
+
+void piece_buffer_release(struct piece_buffer *pb)
+{
+	buffer_release(&pb->stored);
+	free(pb->raw);
+	*pb = (struct piece_buffer){0};
+}

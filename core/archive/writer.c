@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/archive/writer.h"
+
+#include <string.h>
+
+#include "core/base/digest.h"
+#include "core/base/error.h"
+
+static const uint8_t head[WIRE_HEAD_SIZE + 1] = WIRE_MAGIC "\x01\x00";
+
+_Static_assert(BREVIS_FORMAT_VERSION == 1, "the head above names the version");
+
+static int emit(struct archive_writer *w, const void *data, size_t size, struct brevis_error *err)
+{
+	if (w->write(w->ctx, data, size))
+		return error_set(err, BREVIS_E_IO, "the archive could not be written");
+	brevis_sha256_update(w->sha, data, size);
+	w->size += size;
+	return BREVIS_OK;
+}
+
+int archive_writer_begin(struct archive_writer *w, brevis_write_fn write, void *ctx,
+			 struct brevis_error *err)
+{
+	*w = (struct archive_writer){.write = write, .ctx = ctx};
+	w->sha = brevis_sha256_new();
+	if (!w->sha)
+		return error_nomem(err);
+	return emit(w, head, WIRE_HEAD_SIZE, err);
+}
+
+static int add_entry(struct archive_writer *w, uint64_t entry, struct brevis_error *err)
+{
+	if (w->pieces == WIRE_PIECES_MAX)
+		return error_set(err, BREVIS_E_LIMIT, "more than %llu tensors and parts of them",
+				 (unsigned long long)WIRE_PIECES_MAX);
+	w->pieces++;
+	buffer_varint(&w->entries, entry);
+	return buffer_failed(&w->entries) ? error_nomem(err) : BREVIS_OK;
+}
+
+int archive_writer_record(struct archive_writer *w, const void *record, size_t size,
+			  struct brevis_error *err)
+{
+	int status = add_entry(w, (uint64_t)size << 1, err);
+
+	w->records++;
+	return status ? status : emit(w, record, size, err);
+}
+
+int archive_writer_repeat(struct archive_writer *w, uint64_t record, struct brevis_error *err)
+{
+	return add_entry(w, record << 1 | 1, err);
+}
+
+/* Index and tail, in the order of wire.h. */
+static void build_end(const struct archive_writer *w, const struct archive_original *original,
+		      struct buffer *end)
+{
+	uint64_t checksum = checksum64(head, WIRE_HEAD_SIZE);
+
+	buffer_u8(end, (uint8_t)original->layout);
+	buffer_varint(end, w->pieces);
+	buffer_append(end, w->entries.data, w->entries.size);
+	buffer_le64(end, end->size);
+	buffer_le64(end, original->size);
+	buffer_append(end, original->sha256, BREVIS_SHA256_SIZE);
+	if (buffer_failed(end))
+		return;
+	buffer_le64(end, checksum64_chain(checksum, end->data, end->size));
+	buffer_append(end, WIRE_END_MARK, 8);
+}
+
+int archive_writer_finish(struct archive_writer *w, const struct archive_original *original,
+			  uint8_t sha256[BREVIS_SHA256_SIZE], struct brevis_error *err)
+{
+	struct buffer end = BUFFER_INIT;
+	int status;
+
+	build_end(w, original, &end);
+	status = buffer_failed(&end) ? error_nomem(err) : emit(w, end.data, end.size, err);
+	if (!status)
+		brevis_sha256_final(w->sha, sha256);
+	buffer_release(&end);
+	return status;
+}
+
+void archive_writer_release(struct archive_writer *w)
+{
+	brevis_sha256_free(w->sha);
+	buffer_release(&w->entries);
+	*w = (struct archive_writer){0};
+}

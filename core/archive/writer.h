@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Writing an archive front to back: head, records as they come, index, tail. */
+#ifndef CORE_ARCHIVE_WRITER_H
+#define CORE_ARCHIVE_WRITER_H
+
+#include "core/archive/wire.h"
+#include "core/base/buffer.h"
+
+struct archive_writer {
+	brevis_write_fn write;
+	void *ctx;
+	struct brevis_sha256 *sha;
+	uint64_t size;    /* bytes written */
+	uint64_t pieces;  /* added so far */
+	uint64_t records; /* of them with a record of their own */
+	struct buffer entries;
+};
+
+/** What the tail says of the original. */
+struct archive_original {
+	enum brevis_layout layout;
+	uint64_t size;
+	uint8_t sha256[BREVIS_SHA256_SIZE];
+};
+
+/** Writes the head. Release the writer whatever this returns. */
+int archive_writer_begin(struct archive_writer *w, brevis_write_fn write, void *ctx,
+			 struct brevis_error *err);
+
+/** Adds the next piece with its record. */
+int archive_writer_record(struct archive_writer *w, const void *record, size_t size,
+			  struct brevis_error *err);
+
+/** Adds the next piece as a repetition of an earlier record, by its number. */
+int archive_writer_repeat(struct archive_writer *w, uint64_t record, struct brevis_error *err);
+
+/** Writes index and tail; gives the archive's own digest. w->size is the archive's size then. */
+int archive_writer_finish(struct archive_writer *w, const struct archive_original *original,
+			  uint8_t sha256[BREVIS_SHA256_SIZE], struct brevis_error *err);
+
+void archive_writer_release(struct archive_writer *w);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "filter/checkout.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buffer.h"
+#include "filter/command.h"
+#include "filter/lfs.h"
+#include "filter/progress.h"
+#include "filter/report.h"
+#include "filter/stored.h"
+#include "filter/work_file.h"
+
+/* A work file that is to be written. */
+struct due_file {
+	char *path;
+	char blob[BLOB_HEX_SIZE + 1];
+	bool executable;
+	struct pointer pointer;
+	struct work_look look;
+};
+
+struct checkout {
+	struct workspace *ws;
+	const char *top;
+	bool download;
+	struct buffer wanted;  /* of struct lfs_want: objects that are not here */
+	struct buffer due;     /* of struct due_file */
+	struct buffer written; /* of struct written_file, whose paths are those of due */
+	size_t seen;
+	size_t failed;
+	struct progress progress;
+};
+
+static struct due_file *due_files(const struct checkout *c, size_t *count)
+{
+	*count = c->due.size / sizeof(struct due_file);
+	return (struct due_file *)(void *)c->due.data;
+}
+
+bool checkout_is_due(const char *top, const struct tracked_file *file, const struct work_look *look)
+{
+	uint8_t sha256[BREVIS_SHA256_SIZE];
+	struct pointer held;
+
+	switch (look->kind) {
+	case WORK_ABSENT:
+		return true;
+	case WORK_EMPTY:
+		/* What a stock git-lfs leaves that failed half way. */
+		return file->pointer.size != 0;
+	case WORK_POINTER:
+		return pointer_equal(&look->pointer, &file->pointer);
+	case WORK_ARCHIVE:
+		/* What a stock git-lfs makes of our pointer: the object itself. */
+		if ((uint64_t)look->stat.st_size != file->pointer.size ||
+		    work_file_digest(top, file->path, &held.size, sha256) < 0)
+			return false;
+		pointer_set_oid(&held, sha256);
+		return pointer_equal(&held, &file->pointer);
+	default:
+		return false;
+	}
+}
+
+/* An empty file's pointer names an object that nobody stores. */
+static bool has_object(const struct checkout *c, const struct pointer *pointer)
+{
+	return pointer->size == 0 || object_store_has(c->ws->store, pointer);
+}
+
+/* Notes an object to download: also one whose work file is complete, for a push needs it. */
+static int want_object(struct checkout *c, const struct tracked_file *file)
+{
+	struct lfs_want want = {.pointer = file->pointer};
+	char *path;
+
+	if (!c->download || has_object(c, &file->pointer))
+		return 0;
+	path = strdup(file->path);
+	want.path = path;
+	buffer_append(&c->wanted, &want, sizeof(want));
+	if (path && !buffer_failed(&c->wanted))
+		return 0;
+	free(path);
+	return report_error("out of memory");
+}
+
+static int note_due(struct checkout *c, const struct tracked_file *file,
+		    const struct work_look *look)
+{
+	struct due_file due = {.executable = file->executable,
+			       .pointer = file->pointer,
+			       .look = *look,
+			       .path = strdup(file->path)};
+
+	memcpy(due.blob, file->blob, sizeof(due.blob));
+	buffer_append(&c->due, &due, sizeof(due));
+	if (due.path && !buffer_failed(&c->due))
+		return 0;
+	free(due.path);
+	return report_error("out of memory");
+}
+
+static int collect(void *ctx, const struct tracked_file *file)
+{
+	struct checkout *c = ctx;
+	struct work_look look;
+
+	c->seen++;
+	if (!file->is_pointer || file->skip_worktree)
+		return 0;
+	if (want_object(c, file) < 0)
+		return -1;
+	work_file_look(c->top, file->path, &look);
+	if (look.kind == WORK_OTHER)
+		report_warning("%s: left out: %s", file->path,
+			       look.reason == ELOOP || look.reason == ENOTDIR
+				       ? "a symbolic link or a file is in the way"
+				       : "what stands there is no file that can be read");
+	return checkout_is_due(c->top, file, &look) ? note_due(c, file, &look) : 0;
+}
+
+/* Downloads what is missing, together. git-lfs reports what does not come. */
+static int download_missing(struct checkout *c)
+{
+	const struct lfs_want *want = (const struct lfs_want *)(void *)c->wanted.data;
+	int missing = 0;
+
+	if (c->wanted.size)
+		missing = lfs_download(c->ws, want, c->wanted.size / sizeof(*want));
+	if (missing < 0)
+		return -1;
+	c->failed += (size_t)missing;
+	return 0;
+}
+
+static void report_missing(const struct due_file *due)
+{
+	report_error("%s: its object %.12s (%" PRIu64 " bytes) is not here; `git brevis pull` "
+		     "downloads it",
+		     due->path, due->pointer.oid, due->pointer.size);
+}
+
+/* Frees what collect gathered. */
+static void release(struct checkout *c)
+{
+	struct lfs_want *want = (struct lfs_want *)(void *)c->wanted.data;
+	struct due_file *due;
+	size_t count;
+
+	due = due_files(c, &count);
+	for (size_t i = 0; i < count; i++)
+		free(due[i].path);
+	for (size_t i = 0; i < c->wanted.size / sizeof(*want); i++)
+		free((char *)(uintptr_t)want[i].path);
+	buffer_release(&c->wanted);
+	buffer_release(&c->due);
+	buffer_release(&c->written);
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* Where the bytes of one file go. */
+struct outlet {
+	struct work_file *file;
+	struct progress *progress;
+};
+
+static int take_bytes(void *ctx, const void *data, size_t len)
+{
+	struct outlet *outlet = ctx;
+
+	progress_add(outlet->progress, len);
+	return work_file_write(outlet->file, data, len);
+}
+
+static int write_file(struct checkout *c, const struct due_file *due)
+{
+	struct written_file written = {.path = due->path};
+	struct work_file *file = work_file_create(c->top, due->path, &due->look, due->executable);
+	struct outlet outlet = {file, &c->progress};
+	struct stored stored;
+	int rc = -1;
+
+	if (!file)
+		return -1;
+	stored_look(c->ws, &due->pointer, &stored);
+	if (stored.is_known && work_file_reserve(file, stored.original_size) < 0) {
+		work_file_free(file);
+		return -1;
+	}
+	switch (smudge_pointer(c->ws, due->path, &due->pointer, take_bytes, &outlet)) {
+	case SMUDGE_DONE:
+		rc = work_file_commit(file, &written.stat);
+		break;
+	case SMUDGE_MISSING:
+		report_missing(due);
+		break;
+	default:
+		break;
+	}
+	work_file_free(file);
+	if (rc == 0) {
+		memcpy(written.blob, due->blob, sizeof(written.blob));
+		buffer_append(&c->written, &written, sizeof(written));
+	}
+	return rc;
+}
+
+static void write_all(struct checkout *c)
+{
+	size_t count;
+	struct due_file *due = due_files(c, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (!has_object(c, &due[i].pointer)) {
+			if (!c->download)
+				report_missing(&due[i]);
+			c->failed++;
+			continue;
+		}
+		if (write_file(c, &due[i]) < 0)
+			c->failed++;
+	}
+}
+
+int checkout_files(struct workspace *ws, const char *const *pathspecs, size_t count, bool download)
+{
+	struct checkout c = {
+		.ws = ws, .top = repository_work_tree(ws->repository), .download = download};
+	int code = EXIT_FATAL;
+
+	if (!c.top) {
+		report_error("there is no work tree here to write files to");
+		return EXIT_FATAL;
+	}
+	if (repository_each_tracked(ws->repository, NULL, pathspecs, count, collect, &c) < 0)
+		goto out;
+	if (count && !c.seen) {
+		report_error("no file that git-brevis keeps is at or below the given paths");
+		code = EXIT_FOUND;
+		goto out;
+	}
+	if (download && download_missing(&c) < 0)
+		goto out;
+	progress_begin(&c.progress, "writing files", 0);
+	write_all(&c);
+	progress_end(&c.progress);
+	if (buffer_failed(&c.written)) {
+		report_error("out of memory");
+		goto out;
+	}
+	if (repository_refresh_index(ws->repository,
+				     (const struct written_file *)(void *)c.written.data,
+				     c.written.size / sizeof(struct written_file)) < 0)
+		goto out;
+	code = c.failed ? EXIT_FOUND : EXIT_DONE;
+out:
+	release(&c);
+	return code;
+}

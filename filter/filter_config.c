@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "filter/filter_config.h"
+
+#include "filter/git_run.h"
+#include "filter/report.h"
+
+const struct filter_setting filter_settings[FILTER_SETTINGS] = {
+	{"filter.brevis.clean", "git-brevis clean -- %f"},
+	{"filter.brevis.smudge", "git-brevis smudge -- %f"},
+	{"filter.brevis.process", "git-brevis filter-process"},
+	{"filter.brevis.required", "true"},
+};
+
+int config_scope_choose(const struct scope_options *options, struct config_scope *out)
+{
+	int given = options->local + options->worktree + options->system + (options->file != NULL);
+
+	if (given > 1)
+		return report_error("--local, --worktree, --system and --file exclude each other");
+	*out = (struct config_scope){"--global", NULL};
+	if (options->local)
+		out->option = "--local";
+	else if (options->worktree)
+		out->option = "--worktree";
+	else if (options->system)
+		out->option = "--system";
+	else if (options->file)
+		*out = (struct config_scope){"--file", options->file};
+	return 0;
+}
+
+/* Fills args: config SCOPE [FILE] MORE... */
+static void compose(const char **args, const struct config_scope *scope, const char *const *more)
+{
+	*args++ = "config";
+	*args++ = scope->option;
+	if (scope->file)
+		*args++ = scope->file;
+	while (*more)
+		*args++ = *more++;
+	*args = NULL;
+}
+
+int config_scope_get(const struct config_scope *scope, const char *key, char **value)
+{
+	const char *args[8];
+	struct buffer text = BUFFER_INIT;
+	struct buffer errors = BUFFER_INIT;
+	int rc;
+
+	compose(args, scope, (const char *const[]){"--get", key, NULL});
+	rc = git_run(&(struct git_run){.args = args, .output = &text, .errors = &errors});
+	if (rc == 0 && text.size) {
+		text.data[text.size - 1] = 0; /* the line feed */
+		*value = (char *)text.data;
+		text = (struct buffer)BUFFER_INIT;
+		rc = 1;
+	} else if (rc > 1 && errors.size) {
+		rc = report_error("cannot read %s: %s", key, git_errors_line(&errors));
+	} else if (rc > 0) {
+		rc = 0; /* not set; a scope without a file says so with 1 */
+	}
+	buffer_release(&errors);
+	buffer_release(&text);
+	return rc;
+}
+
+int config_scope_set(const struct config_scope *scope, const char *key, const char *value)
+{
+	const char *args[8];
+	struct buffer errors = BUFFER_INIT;
+	int rc;
+
+	if (value)
+		compose(args, scope, (const char *const[]){"--replace-all", key, value, NULL});
+	else
+		compose(args, scope, (const char *const[]){"--unset-all", key, NULL});
+	rc = git_run(&(struct git_run){.args = args, .errors = &errors});
+	if (rc > 0)
+		rc = report_error("cannot set %s (%s): %s", key, scope->option,
+				  git_errors_line(&errors));
+	buffer_release(&errors);
+	return rc;
+}

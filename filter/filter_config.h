@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** The configuration that makes git run git-brevis as a filter. */
+#ifndef FILTER_FILTER_CONFIG_H
+#define FILTER_FILTER_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define FILTER_SETTINGS 4
+
+struct filter_setting {
+	const char *key;
+	const char *value;
+};
+
+/** filter.brevis.clean, .smudge, .process and .required. required makes git stream big files to
+ * the filter, and stops it from committing raw files when the filter fails. */
+extern const struct filter_setting filter_settings[FILTER_SETTINGS];
+
+/** Where to write, as options of `git config`: "--global", or "--file" with a name behind it. */
+struct config_scope {
+	const char *option;
+	const char *file; /* NULL unless option is "--file" */
+};
+
+/** The options that choose a scope, for verbs that have them. */
+struct scope_options {
+	bool local;
+	bool worktree;
+	bool system;
+	const char *file;
+};
+
+/** Makes a scope of the options; global if none is given. Reports and returns -1 for two. */
+int config_scope_choose(const struct scope_options *options, struct config_scope *out);
+
+/** Reads a key in one scope. Returns 1 with *value (caller frees), 0 if it is not set, -1 after
+ * reporting. */
+int config_scope_get(const struct config_scope *scope, const char *key, char **value);
+
+/** Sets a key, or with value NULL removes it. Reports and returns -1 on failure. */
+int config_scope_set(const struct config_scope *scope, const char *key, const char *value);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** git as a child that is asked a question: arguments and input in, exit code and output out. */
+#ifndef FILTER_GIT_RUN_H
+#define FILTER_GIT_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/base/buffer.h"
+
+struct git_run {
+	const char *const *args; /* after "git", ends with NULL */
+	const char *directory;   /* where to run; NULL means here */
+	const char *const *env;  /* NAME=VALUE to set, NAME to unset; ends with NULL; may be NULL */
+	const void *input;       /* on its stdin, which is empty if NULL */
+	size_t input_len;
+	struct buffer *output; /* takes its stdout; NULL leaves ours */
+	struct buffer *errors; /* takes its stderr; NULL leaves ours */
+};
+
+/**
+ * Runs git and waits for it. Returns its exit code, 128 + N if signal N ended it, or -1 after
+ * reporting that it could not be run. Input and output of any size cannot block each other.
+ */
+int git_run(const struct git_run *run);
+
+/** Short form: git with these arguments (ends with NULL), here, its stdout appended to output. */
+int git_ask(struct buffer *output, const char *const *args);
+
+/** Makes one line of what a child wrote on stderr: no "fatal: ", white space runs become blanks. */
+const char *git_errors_line(struct buffer *errors);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "filter/guard.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "filter/git_run.h"
+#include "filter/report.h"
+
+#define KEY "lfs.fetchexclude"
+
+/* Appends a directory's name so that it matches itself. */
+static void append_literal(struct buffer *text, const char *name)
+{
+	for (; *name; name++) {
+		if (strchr("\\*?[", *name))
+			buffer_u8(text, '\\');
+		buffer_u8(text, (uint8_t)*name);
+	}
+}
+
+char *guard_pattern(const char *prefix, const char *pattern)
+{
+	const char *slash = strchr(pattern, '/');
+	struct buffer text = BUFFER_INIT;
+
+	/* At the top both mean the same by the same words. Below, a pattern without a slash matches
+	 * at any depth, one with a slash at its own. */
+	append_literal(&text, prefix);
+	if (*prefix && (!slash || !slash[1]))
+		buffer_append(&text, "**/", 3);
+	if (*prefix && *pattern == '/')
+		pattern++;
+	buffer_append(&text, pattern, strlen(pattern) + 1);
+	if (buffer_failed(&text)) {
+		buffer_release(&text);
+		return NULL;
+	}
+	/* A comma would end the pattern in git-lfs's list. */
+	for (char *c = (char *)text.data; *c; c++)
+		if (*c == ',')
+			*c = '?';
+	return (char *)text.data;
+}
+
+/* The file's path. A link is refused: what it points to may be anywhere. */
+static char *guard_file(const struct repository *repository)
+{
+	struct stat st;
+	char *path;
+
+	if (asprintf(&path, "%s/.lfsconfig", repository_work_tree(repository)) < 0) {
+		report_error("out of memory");
+		return NULL;
+	}
+	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+		report_error(
+			"%s: is no regular file; `git brevis track --no-guard` leaves it alone",
+			path);
+		free(path);
+		return NULL;
+	}
+	return path;
+}
+
+/* Reads the list; "" if there is none. */
+static char *read_list(const char *path)
+{
+	const char *args[] = {"config", "-f", path, "--get", KEY, NULL};
+	struct buffer text = BUFFER_INIT;
+	struct buffer errors = BUFFER_INIT;
+	int rc = 1;
+
+	if (access(path, F_OK) == 0)
+		rc = git_run(&(struct git_run){.args = args, .output = &text, .errors = &errors});
+	if (rc == 0 && text.size)
+		text.size--; /* the line feed */
+	buffer_u8(&text, 0);
+	if (rc > 1)
+		report_error("%s: %s", path, git_errors_line(&errors));
+	else if (rc >= 0 && buffer_failed(&text))
+		rc = report_error("out of memory");
+	buffer_release(&errors);
+	if (rc == 0 || rc == 1)
+		return (char *)text.data;
+	buffer_release(&text);
+	return NULL;
+}
+
+static int write_list(const char *path, const char *list)
+{
+	const char *set[] = {"config", "-f", path, KEY, list, NULL};
+	const char *unset[] = {"config", "-f", path, "--unset", KEY, NULL};
+	struct buffer errors = BUFFER_INIT;
+	struct stat st;
+	int rc;
+
+	rc = git_run(&(struct git_run){.args = *list ? set : unset, .errors = &errors});
+	if (rc > 0)
+		rc = report_error("%s: cannot set " KEY ": %s", path, git_errors_line(&errors));
+	/* What held nothing but the guard need not stay. */
+	if (rc == 0 && !*list && stat(path, &st) == 0 && st.st_size == 0)
+		unlink(path);
+	buffer_release(&errors);
+	return rc;
+}
+
+/* Copies the list without pattern, each entry trimmed. *found tells if it was there. */
+static char *list_without(const char *list, const char *pattern, bool *found)
+{
+	struct buffer text = BUFFER_INIT;
+
+	*found = false;
+	while (*list) {
+		size_t len = strcspn(list, ",");
+		size_t from = strspn(list, " \t");
+		size_t to = len;
+
+		while (to > from && (list[to - 1] == ' ' || list[to - 1] == '\t'))
+			to--;
+		if (to > from && strlen(pattern) == to - from &&
+		    strncmp(list + from, pattern, to - from) == 0) {
+			*found = true;
+		} else if (to > from) {
+			if (text.size)
+				buffer_u8(&text, ',');
+			buffer_append(&text, list + from, to - from);
+		}
+		list += len + (list[len] == ',');
+	}
+	buffer_u8(&text, 0);
+	if (!buffer_failed(&text))
+		return (char *)text.data;
+	buffer_release(&text);
+	report_error("out of memory");
+	return NULL;
+}
+
+static int change(const struct repository *repository, const char *pattern, bool add, bool *changed)
+{
+	char *path = guard_file(repository);
+	char *list = path ? read_list(path) : NULL;
+	char *others = NULL;
+	char *longer = NULL;
+	bool found;
+	int rc = -1;
+
+	if (!list)
+		goto out;
+	others = list_without(list, pattern, &found);
+	if (!others)
+		goto out;
+	if (found == add) {
+		rc = 0;
+		goto out;
+	}
+	if (!add) {
+		rc = write_list(path, others);
+	} else if (asprintf(&longer, "%s%s%s", list, *list ? "," : "", pattern) < 0) {
+		longer = NULL;
+		report_error("out of memory");
+	} else {
+		rc = write_list(path, longer);
+	}
+	if (rc == 0)
+		*changed = true;
+out:
+	free(longer);
+	free(others);
+	free(list);
+	free(path);
+	return rc;
+}
+
+int guard_add(const struct repository *repository, const char *pattern, bool *changed)
+{
+	return change(repository, pattern, true, changed);
+}
+
+int guard_remove(const struct repository *repository, const char *pattern, bool *changed)
+{
+	return change(repository, pattern, false, changed);
+}

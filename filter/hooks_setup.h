@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Puts a repository's hooks in place: without git-lfs's a push would silently upload nothing. */
+#ifndef FILTER_HOOKS_SETUP_H
+#define FILTER_HOOKS_SETUP_H
+
+#include "filter/repository.h"
+
+/**
+ * Writes our hooks where there are none, or git-lfs's own, and never over anybody's own: for those
+ * it prints to stdout which lines they have to run. Returns how many that were, or -1 after
+ * reporting.
+ */
+int hooks_install(const struct repository *repository);
+
+/**
+ * The same without a word, for verbs that somebody uses in a repository where nobody ran `git
+ * brevis install`: a clone. Only foreign hooks that run no git-lfs are warned of.
+ */
+void hooks_ensure(const struct repository *repository);
+
+/** Prints to stdout what each hook has to run; changes nothing. Returns -1 after reporting. */
+int hooks_print(const struct repository *repository);
+
+#endif

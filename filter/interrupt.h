@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What must not outlive the program: temporary files and children. When a signal ends it, files
+ * registered here are removed and children told to end, before the signal takes its course.
+ */
+#ifndef FILTER_INTERRUPT_H
+#define FILTER_INTERRUPT_H
+
+#include <sys/types.h>
+
+/** Number of files or children that can be registered at the same time; more are not guarded. */
+#define INTERRUPT_SLOTS 64
+
+/** Takes over SIGINT, SIGTERM, SIGHUP and SIGQUIT where they are not ignored. Call once. */
+void interrupt_install(void);
+
+/**
+ * Registers the path of a temporary file, absolute unless the program never changes its directory.
+ * The string must live until interrupt_forget. Returns a handle, or -1 when all slots are taken.
+ */
+int interrupt_guard_file(const char *path);
+
+/** Registers a child process. Returns a handle, or -1 when all slots are taken. */
+int interrupt_guard_child(pid_t pid);
+
+/** Call it before the file gets its final name, and before the child is reaped. -1 is allowed. */
+void interrupt_forget(int handle);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** JSON for programs that read what a verb prints. */
+#ifndef FILTER_JSON_OUTPUT_H
+#define FILTER_JSON_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct json_output;
+
+/** Begins a document. Returns NULL when memory is short. */
+struct json_output *json_begin(FILE *out);
+
+/** Opens an object ('{') or an array ('['). In all functions key is NULL within an array. */
+void json_open(struct json_output *json, const char *key, char kind);
+/** Closes what was opened last. */
+void json_close(struct json_output *json);
+
+/** Bytes that are no UTF-8 (paths may hold any) are written as U+FFFD. */
+void json_string(struct json_output *json, const char *key, const char *value);
+void json_number(struct json_output *json, const char *key, uint64_t value);
+void json_bool(struct json_output *json, const char *key, bool value);
+
+/** Ends the document and frees it. Returns -1 if memory was short; then it is not whole. */
+int json_end(struct json_output *json);
+
+#endif

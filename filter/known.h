@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The map of known content: for an original file (size and SHA-256) the pointer that stands for it.
+ * Kept beside the LFS objects as <lfs dir>/brevis/known/<size>/<sha256>, each a small file that
+ * holds the pointer's text; filled by clean and by smudge. A cache: damaged or missing entries cost
+ * time, never data; entries are trusted for nothing that is not checked.
+ */
+#ifndef FILTER_KNOWN_H
+#define FILTER_KNOWN_H
+
+#include <stdbool.h>
+
+#include "filter/pointer.h"
+
+struct known;
+
+/** lfs_dir is copied. Creates nothing. Returns NULL when memory is short (reported). */
+struct known *known_new(const char *lfs_dir);
+void known_free(struct known *known);
+
+/** Looks up the pointer of exactly this content. */
+bool known_find(const struct known *known, uint64_t size, const uint8_t sha256[BREVIS_SHA256_SIZE],
+		struct pointer *out);
+
+/** Stores up to max pointers of contents of this size in out, the newest first; returns how many.
+ */
+size_t known_of_size(const struct known *known, uint64_t size, struct pointer *out, size_t max);
+
+/** Remembers; atomic, idempotent; failure to do so is traced and otherwise ignored. */
+void known_add(const struct known *known, uint64_t size, const uint8_t sha256[BREVIS_SHA256_SIZE],
+	       const struct pointer *pointer);
+
+#endif

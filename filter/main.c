@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** git-brevis: finds the verb and runs it. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "filter/command.h"
+#include "filter/interrupt.h"
+#include "filter/report.h"
+
+const struct command commands[] = {
+	{"install", "install [--local | --system] [--manual] [--skip-repo]",
+	 "set up git-brevis for this user, and the hooks of this repository", verb_install},
+	{"uninstall", "uninstall [--local | --system]", "undo what install did", verb_uninstall},
+	{"track", "track [--no-guard] [--filename] [PATTERN...]",
+	 "keep files as compressed archives from now on, or list what is kept so", verb_track},
+	{"untrack", "untrack PATTERN...", "stop keeping files as compressed archives",
+	 verb_untrack},
+	{"status", "status [PATH...]", "say which files are compressed, missing or stored raw",
+	 verb_status},
+	{"ls-files", "ls-files [-z] [--json] [REVISION] [PATH...]",
+	 "list the files that git-brevis keeps", verb_ls_files},
+	{"checkout", "checkout [PATH...]", "write work files whose objects are here",
+	 verb_checkout},
+	{"pull", "pull [PATH...]", "download missing objects and write their work files",
+	 verb_pull},
+	{"fsck", "fsck [--pointers] [REVISION...]", "check objects and pointers", verb_fsck},
+	{"inspect", "inspect [--json] FILE", "show what an archive is made of", verb_inspect},
+	{"verify", "verify FILE...", "prove that archives restore what they promise", verb_verify},
+	{"compress", "compress FILE|- [-o OUT] [-f] [-t THREADS]",
+	 "make an archive of a file, without git", verb_compress},
+	{"decompress", "decompress FILE|- [-o OUT] [-f] [-t THREADS]",
+	 "restore a file from an archive, without git", verb_decompress},
+	{"pointer", "pointer FILE | pointer --check FILE",
+	 "print the pointer that git would store for a file", verb_pointer},
+	{"env", "env", "show the settings and places in force", verb_env},
+	{"clean", "clean [PATH] <CONTENT", "git's clean filter for one file", verb_clean},
+	{"smudge", "smudge [PATH] <POINTER", "git's smudge filter for one file", verb_smudge},
+	{"filter-process", "filter-process", "git's filter for many files", verb_filter_process},
+	{"hook", "hook NAME [ARGUMENT...]", "what git's hooks run", verb_hook},
+	{"version", "version", "print the version", verb_version},
+	{"help", "help [VERB]", "list the verbs, or say how one is used", verb_help},
+	{NULL, NULL, NULL, NULL}};
+
+int command_usage(const struct command *self, int asked_for)
+{
+	FILE *out = asked_for ? stdout : stderr;
+
+	fprintf(out, "usage: git brevis %s\n", self->usage);
+	if (asked_for)
+		fprintf(out, "\n%s\n", self->summary);
+	return asked_for ? EXIT_DONE : EXIT_USAGE;
+}
+
+static const struct command *find(const char *name)
+{
+	const struct command *command;
+
+	/* What other programs taught people to type. */
+	if (strcmp(name, "-h") == 0 || strcmp(name, "--help") == 0)
+		name = "help";
+	else if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
+		name = "version";
+	for (command = commands; command->name; command++) {
+		if (strcmp(command->name, name) == 0)
+			return command;
+	}
+	return NULL;
+}
+
+/* A reader that went away and a full quota become errors of the write, which then cleans up. And
+ * whatever our parent ignores, we want to hear of our own children. */
+static void arrange_signals(void)
+{
+	struct sigaction action = {.sa_handler = SIG_IGN};
+
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGPIPE, &action, NULL);
+	sigaction(SIGXFSZ, &action, NULL);
+	action.sa_handler = SIG_DFL;
+	sigaction(SIGCHLD, &action, NULL);
+	interrupt_install();
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *command;
+	int code;
+
+	arrange_signals();
+	if (argc < 2) {
+		return verb_help(&commands[0], 0, argv);
+	}
+	command = find(argv[1]);
+	if (!command) {
+		report_error("there is no verb '%s'; `git brevis help` lists them", argv[1]);
+		return EXIT_USAGE;
+	}
+	code = command->run(command, argc - 1, argv + 1);
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		report_error("cannot write the output: %m");
+		return EXIT_FATAL;
+	}
+	return code;
+}

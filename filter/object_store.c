@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "filter/object_store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "filter/interrupt.h"
+#include "filter/report.h"
+
+struct object_store {
+	char *dir; /* Git LFS's own, which holds objects and tmp */
+};
+
+struct object_store *object_store_new(const char *lfs_dir)
+{
+	struct object_store *store = calloc(1, sizeof(*store));
+
+	if (store)
+		store->dir = strdup(lfs_dir);
+	if (!store || !store->dir) {
+		object_store_free(store);
+		report_error("out of memory");
+		return NULL;
+	}
+	return store;
+}
+
+void object_store_free(struct object_store *store)
+{
+	if (!store)
+		return;
+	free(store->dir);
+	free(store);
+}
+
+char *object_store_path(const struct object_store *store, const char *oid)
+{
+	char *path;
+
+	if (asprintf(&path, "%s/objects/%.2s/%.2s/%s", store->dir, oid, oid + 2, oid) < 0)
+		return NULL;
+	return path;
+}
+
+/* True if path is a regular file of this size. */
+static bool is_file_of_size(const char *path, uint64_t size)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == size;
+}
+
+bool object_store_has(const struct object_store *store, const struct pointer *pointer)
+{
+	char *path;
+	bool has;
+
+	if (pointer->size == 0)
+		return true;
+	path = object_store_path(store, pointer->oid);
+	has = path && is_file_of_size(path, pointer->size);
+	free(path);
+	return has;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static int read_at(void *ctx, void *buf, size_t len, uint64_t offset)
+{
+	const struct object_file *file = ctx;
+	uint8_t *at = buf;
+
+	while (len) {
+		ssize_t n = pread(file->fd, at, len, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n == 0)
+			errno = ENODATA; /* shorter than it was when it was opened */
+		if (n <= 0)
+			return -1;
+		at += n;
+		offset += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int object_file_from_fd(struct object_file *file, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) != 0)
+		return -1;
+	if (!S_ISREG(st.st_mode)) {
+		errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+		return -1;
+	}
+	file->fd = fd;
+	file->source = (struct brevis_source){
+		.read_at = read_at, .ctx = file, .size = (uint64_t)st.st_size};
+	return 0;
+}
+
+int object_file_open(struct object_file *file, const struct object_store *store, const char *oid)
+{
+	char *path = object_store_path(store, oid);
+	int saved;
+	int fd;
+
+	if (!path) {
+		errno = ENOMEM;
+		return -1;
+	}
+	/* Not blocking: nothing but a regular file will be read, a pipe must not hold us up. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	free(path);
+	if (fd < 0)
+		return -1;
+	if (object_file_from_fd(file, fd) == 0)
+		return 0;
+	saved = errno;
+	close(fd);
+	errno = saved;
+	return -1;
+}
+
+void object_file_close(struct object_file *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+	file->fd = -1;
+}
+
+bool object_file_is_archive(const struct object_file *file)
+{
+	uint8_t head[BREVIS_MAGIC_SIZE];
+
+	if (file->source.size < sizeof(head) ||
+	    file->source.read_at(file->source.ctx, head, sizeof(head), 0) != 0)
+		return false;
+	return brevis_is_archive(head, sizeof(head));
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+/* Writes gather here first: records come in many small pieces. */
+#define WRITE_BUFFER (256 * 1024)
+
+struct new_object {
+	const struct object_store *store;
+	const char *what;
+	char *path;
+	int fd;
+	int guard;
+	int failure; /* errno of the first error */
+	uint64_t written;
+	size_t used;
+	uint8_t buffer[WRITE_BUFFER];
+};
+
+/* Creates the directories that path needs, up to its last slash, under base, which is a prefix of
+ * path that is created too (with all it needs in turn). */
+static int make_directories(char *path)
+{
+	char *slash = strrchr(path, '/');
+	int result = 0;
+
+	if (!slash || slash == path)
+		return 0;
+	*slash = '\0';
+	/* Most often only the last one is missing, so begin there. */
+	if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+		result = -1;
+		if (errno == ENOENT && make_directories(path) == 0 &&
+		    (mkdir(path, 0777) == 0 || errno == EEXIST))
+			result = 0;
+	}
+	*slash = '/';
+	return result;
+}
+
+static int create_temporary(struct new_object *object)
+{
+	int attempt;
+
+	for (attempt = 0; attempt < 100; attempt++) {
+		uint64_t random;
+
+		if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+			return -1;
+		free(object->path);
+		if (asprintf(&object->path, "%s/tmp/brevis-%016" PRIx64, object->store->dir,
+			     random) < 0) {
+			object->path = NULL;
+			errno = ENOMEM;
+			return -1;
+		}
+		if (make_directories(object->path) != 0)
+			return -1;
+		/* The umask decides who may read it, as for all that git-lfs stores. */
+		object->fd = open(object->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (object->fd >= 0)
+			return 0;
+		if (errno != EEXIST)
+			return -1;
+	}
+	return -1;
+}
+
+struct new_object *new_object_create(struct object_store *store, const char *what)
+{
+	struct new_object *object = calloc(1, sizeof(*object));
+
+	if (!object) {
+		report_error("cannot store %s: out of memory", what);
+		return NULL;
+	}
+	object->store = store;
+	object->what = what;
+	object->fd = -1;
+	object->guard = -1;
+	if (create_temporary(object) != 0) {
+		report_error("cannot store %s: no file can be created in %s/tmp: %s; make that a "
+			     "directory that can be written",
+			     what, store->dir, strerror(errno));
+		new_object_free(object);
+		return NULL;
+	}
+	object->guard = interrupt_guard_file(object->path);
+	return object;
+}
+
+static int write_all(struct new_object *object, const uint8_t *data, size_t len)
+{
+	while (len) {
+		ssize_t n = write(object->fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			object->failure = n < 0 ? errno : EIO;
+			return -1;
+		}
+		data += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int new_object_flush(struct new_object *object)
+{
+	size_t used = object->used;
+
+	object->used = 0;
+	if (object->failure)
+		return -1;
+	return write_all(object, object->buffer, used);
+}
+
+int new_object_write(void *new_object, const void *data, size_t len)
+{
+	struct new_object *object = new_object;
+
+	if (object->failure)
+		return -1;
+	object->written += len;
+	if (len >= WRITE_BUFFER - object->used && new_object_flush(object) != 0)
+		return -1;
+	if (len >= WRITE_BUFFER)
+		return write_all(object, data, len);
+	memcpy(object->buffer + object->used, data, len);
+	object->used += len;
+	return 0;
+}
+
+int new_object_fd(const struct new_object *object)
+{
+	return object->fd;
+}
+
+int new_object_failure(const struct new_object *object)
+{
+	return object->failure;
+}
+
+int new_object_report(const struct new_object *object, uint64_t needed)
+{
+	return report_error(
+		"cannot store %s: writing %s failed after %" PRIu64
+		" bytes: %s; make room there, for up to %" PRIu64 " bytes, and try again",
+		object->what, object->path, object->written, strerror(object->failure), needed);
+}
+
+/* Makes the names in the directory of path durable. A system that cannot is left alone. */
+static void sync_directory(const char *path)
+{
+	char *dir = strdup(path);
+	char *slash = dir ? strrchr(dir, '/') : NULL;
+	int fd;
+
+	if (slash) {
+		*slash = '\0';
+		fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0) {
+			fsync(fd);
+			close(fd);
+		}
+	}
+	free(dir);
+}
+
+/* Gives the synced file its name. */
+static int move_into_place(struct new_object *object, char *path, uint64_t size)
+{
+	if (is_file_of_size(path, size))
+		return 0; /* somebody has it already; ours goes */
+	if (make_directories(path) != 0 || rename(object->path, path) != 0)
+		return -1;
+	interrupt_forget(object->guard);
+	object->guard = -1;
+	free(object->path);
+	object->path = NULL;
+	sync_directory(path);
+	return 0;
+}
+
+int new_object_place(struct new_object *object, const struct pointer *pointer)
+{
+	char *path = object_store_path(object->store, pointer->oid);
+	int result = -1;
+
+	if (!path) {
+		report_error("cannot store %s: out of memory", object->what);
+		return -1;
+	}
+	if (new_object_flush(object) == 0 && fsync(object->fd) != 0)
+		object->failure = errno;
+	if (object->failure) {
+		new_object_report(object, pointer->size);
+		goto out;
+	}
+	if (move_into_place(object, path, pointer->size) != 0) {
+		report_error("cannot store %s: its object cannot be moved to %s: %s; make that a "
+			     "directory that can be written",
+			     object->what, path, strerror(errno));
+		goto out;
+	}
+	result = 0;
+out:
+	free(path);
+	return result;
+}
+
+void new_object_free(struct new_object *object)
+{
+	if (!object)
+		return;
+	if (object->fd >= 0) {
+		close(object->fd);
+		if (object->path)
+			unlink(object->path);
+	}
+	interrupt_forget(object->guard);
+	free(object->path);
+	free(object);
+}

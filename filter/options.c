@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "filter/options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "filter/report.h"
+
+static bool is_end(const struct option_spec *spec)
+{
+	return !spec->flag && !spec->value;
+}
+
+/* Finds the option that text, which begins with '-', names. *inline_value is what follows the name
+ * in the same word, or NULL. */
+static const struct option_spec *find(const struct option_spec *table, const char *text,
+				      const char **inline_value)
+{
+	const struct option_spec *spec;
+	size_t len;
+
+	*inline_value = NULL;
+	if (text[1] != '-') {
+		for (spec = table; !is_end(spec); spec++) {
+			if (!spec->letter || spec->letter != text[1])
+				continue;
+			*inline_value = text[2] ? text + 2 : NULL;
+			return spec;
+		}
+		return NULL;
+	}
+	len = strcspn(text + 2, "=");
+	for (spec = table; !is_end(spec); spec++) {
+		if (!spec->name || strlen(spec->name) != len ||
+		    strncmp(spec->name, text + 2, len) != 0)
+			continue;
+		*inline_value = text[2 + len] ? text + 3 + len : NULL;
+		return spec;
+	}
+	return NULL;
+}
+
+static int misuse(const struct command *self, int *exit_code)
+{
+	*exit_code = command_usage(self, 0);
+	return -1;
+}
+
+/* Handles the option at argv[i]. Returns how many words it took, or -1. */
+static int take(const struct command *self, int argc, char **argv, int i,
+		const struct option_spec *table, int *exit_code)
+{
+	const char *value;
+	const struct option_spec *spec;
+
+	if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
+		*exit_code = command_usage(self, 1);
+		return -1;
+	}
+	spec = find(table, argv[i], &value);
+	if (!spec || (spec->flag && value)) {
+		report_error("%s: unknown option '%s'", self->name, argv[i]);
+		return misuse(self, exit_code);
+	}
+	if (spec->flag) {
+		*spec->flag = true;
+		return 1;
+	}
+	if (value) {
+		*spec->value = value;
+		return 1;
+	}
+	if (i + 1 >= argc) {
+		report_error("%s: option '%s' needs a value", self->name, argv[i]);
+		return misuse(self, exit_code);
+	}
+	*spec->value = argv[i + 1];
+	return 2;
+}
+
+int options_parse(const struct command *self, int argc, char **argv,
+		  const struct option_spec *table, int *exit_code)
+{
+	int kept = 0;
+	int i = 1;
+
+	while (i < argc) {
+		int taken = 1;
+
+		if (strcmp(argv[i], "--") == 0) {
+			for (i++; i < argc; i++)
+				argv[kept++] = argv[i];
+			break;
+		}
+		if (argv[i][0] == '-' && argv[i][1])
+			taken = take(self, argc, argv, i, table, exit_code);
+		else
+			argv[kept++] = argv[i];
+		if (taken < 0)
+			return -1;
+		i += taken;
+	}
+	argv[kept] = NULL;
+	return kept;
+}
+
+bool option_number(const char *text, unsigned max, unsigned *out)
+{
+	unsigned long long number;
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	number = strtoull(text, &end, 10);
+	if (*end || number > max)
+		return false;
+	*out = (unsigned)number;
+	return true;
+}

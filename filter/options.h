@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Command-line options of a verb, described by a table. */
+#ifndef FILTER_OPTIONS_H
+#define FILTER_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "filter/command.h"
+
+/** One option. Exactly one of flag and value is set; a table ends with an entry of neither. */
+struct option_spec {
+	char letter;        /* 'o' for -o, or 0 */
+	const char *name;   /* "output" for --output, or NULL */
+	bool *flag;         /* an option without a value sets this to true */
+	const char **value; /* an option with one stores it here; it lives in argv */
+};
+
+/**
+ * Takes the options out of argv, wherever they stand, and moves the other arguments to its front.
+ * "-" is an argument; all that follows "--" are. Options are written -o V, -oV, --output V or
+ * --output=V. -h and --help print the usage.
+ *
+ * Returns how many arguments are left in argv (the verb itself not counted, argv[0] is the first of
+ * them), or -1 if the verb has to end at once with *exit_code; the cause is then reported.
+ */
+int options_parse(const struct command *self, int argc, char **argv,
+		  const struct option_spec *table, int *exit_code);
+
+/** Reads a whole number from 0 to max. Returns false if text is none. */
+bool option_number(const char *text, unsigned max, unsigned *out);
+
+#endif

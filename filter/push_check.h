@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Looks at what a push is about to bring: the pre-push hook. */
+#ifndef FILTER_PUSH_CHECK_H
+#define FILTER_PUSH_CHECK_H
+
+#include <stddef.h>
+
+#include "filter/convert.h"
+
+/**
+ * Checks the refs that git tells a pre-push hook on its stdin ("LOCAL-REF LOCAL-OID REMOTE-REF
+ * REMOTE-OID" in each line; text is changed). Reports each file whose object is neither here nor
+ * known to be on the remote, and warns of each that is committed raw. Returns how many objects are
+ * missing, or -1 after reporting a failure.
+ */
+int push_check(struct workspace *ws, const char *remote, char *text);
+
+#endif

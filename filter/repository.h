@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The git repository around us: every libgit2 call of the program is behind this header. Where
+ * libgit2 and git could disagree (attributes, hooks path, unknown repository extensions) git itself
+ * is asked, here too.
+ */
+#ifndef FILTER_REPOSITORY_H
+#define FILTER_REPOSITORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "filter/pointer.h"
+
+/** Hex digits of a git object's name. */
+#define BLOB_HEX_SIZE 40
+
+struct repository;
+
+/** True if git finds a repository here. Reports nothing. */
+bool repository_is_here(void);
+
+/**
+ * Opens the repository that git would use here: GIT_DIR and friends, or the one around the current
+ * directory; also bare ones, worktrees, submodules, and with extensions that libgit2 alone refuses.
+ * Reports the failure and returns -1 if there is none.
+ */
+int repository_open(struct repository **out);
+void repository_free(struct repository *repository);
+
+/** Absolute path of the work tree without a trailing slash, or NULL in a bare repository. */
+const char *repository_work_tree(const struct repository *repository);
+
+/**
+ * The current directory relative to the top of the work tree: "" at the top, else ending with a
+ * slash. Caller frees. NULL if it is not within a work tree (reported).
+ */
+char *repository_prefix(const struct repository *repository);
+
+/** Absolute path of the git directory of this work tree. */
+const char *repository_git_dir(const struct repository *repository);
+
+/** Absolute path of the git directory that all worktrees share. */
+const char *repository_common_dir(const struct repository *repository);
+
+/** Where git runs hooks from, absolute (core.hooksPath honoured). Caller frees. NULL: reported. */
+char *repository_hooks_dir(const struct repository *repository);
+
+/**
+ * Where Git LFS keeps its files for this repository, absolute: <common dir>/lfs, or lfs.storage as
+ * git-lfs reads it. Equals the parent of LocalMediaDir in `git lfs env`.
+ */
+const char *repository_lfs_dir(const struct repository *repository);
+
+/** Value of a configuration key from git's own files, or NULL if unset. Caller frees. */
+char *repository_config(const struct repository *repository, const char *key);
+bool repository_config_bool(const struct repository *repository, const char *key, bool unset);
+int64_t repository_config_int(const struct repository *repository, const char *key, int64_t unset);
+
+/**
+ * Finds the pointer that the index (or else HEAD) holds for path, relative to the top of the work
+ * tree. Returns how many distinct pointers were stored in out, the index's first: 0, 1 or 2.
+ * Missing blobs (partial clones), conflicts and a missing index count as none.
+ */
+size_t repository_path_pointers(struct repository *repository, const char *path,
+				struct pointer out[2]);
+
+/** A regular file that git tracks and that has filter=brevis. */
+struct tracked_file {
+	const char *path; /* relative to the top of the work tree */
+	char blob[BLOB_HEX_SIZE + 1];
+	bool executable;
+	bool skip_worktree; /* sparse checkout leaves it out */
+	bool blob_missing;  /* partial clone: the blob is not here */
+	uint64_t blob_size; /* unless blob_missing */
+	bool is_pointer;    /* its blob is a pointer, in .pointer */
+	bool is_canonical;  /* ... in exactly the words that git-brevis writes */
+	struct pointer pointer;
+};
+
+/**
+ * Calls each for every regular file of the index (revision NULL) or of a commit (revision names
+ * one) with filter=brevis, in path order; conflicted paths are left out. Attributes are those git
+ * sees, for a commit those in its own tree. Only files at or below one of the pathspecs (as git
+ * reads them, relative to the current directory), all if there are none. Stops when each returns
+ * nonzero and returns that; -1 after reporting a failure.
+ */
+int repository_each_tracked(struct repository *repository, const char *revision,
+			    const char *const *pathspecs, size_t count,
+			    int (*each)(void *ctx, const struct tracked_file *file), void *ctx);
+
+/**
+ * Calls each for every blob with filter=brevis that some commits bring: those that `git rev-list`
+ * with these arguments (ends with NULL) would list. Attributes are those in the tree of tip. Of a
+ * blob with several paths, one is told. Returns as repository_each_tracked does.
+ */
+int repository_each_new_blob(struct repository *repository, const char *tip,
+			     const char *const *arguments,
+			     int (*each)(void *ctx, const struct tracked_file *file), void *ctx);
+
+/** True if text names a commit or tree and no file of the current directory. */
+bool repository_is_revision(const struct repository *repository, const char *text);
+
+/** True if HEAD names a commit. */
+bool repository_has_head(const struct repository *repository);
+
+/** A growing list of paths, each ends with NUL, one after the other. */
+struct buffer;
+
+/**
+ * Lists the paths whose index entry differs from HEAD's, each with git's letter before it
+ * ("Mpath"), and the paths whose work file does not match the stat data in the index. No filter is
+ * run: a file that was merely touched is listed too. Both sorted as git sorts. Return -1 after
+ * reporting.
+ */
+int repository_staged(const struct repository *repository, struct buffer *paths);
+int repository_touched(const struct repository *repository, struct buffer *paths);
+
+/**
+ * True if this blob is part of any revision that the remote-tracking branches of a remote reach: a
+ * remote that was sent it once. Slow in a long history: ask about objects that are missed only.
+ */
+bool repository_remote_has_blob(struct repository *repository, const char *remote,
+				const char *blob);
+
+/** A work file that was just written from its entry in the index. */
+struct written_file {
+	const char *path;
+	char blob[BLOB_HEX_SIZE + 1]; /* of the entry that it was written from */
+	struct stat stat;             /* of the file under its final name */
+};
+
+/**
+ * Records in the index that these work files match their entries: fills in size, times and inode
+ * under the index's lock, without cleaning any file again. Entries that changed meanwhile (another
+ * blob) are left alone. Falls back to `git add --refresh` where libgit2 cannot write this kind of
+ * index. Returns -1 after reporting a failure.
+ */
+int repository_refresh_index(struct repository *repository, const struct written_file *files,
+			     size_t count);
+
+#endif

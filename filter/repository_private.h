@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** What the repository_*.c files share; nobody else includes it. */
+#ifndef FILTER_REPOSITORY_PRIVATE_H
+#define FILTER_REPOSITORY_PRIVATE_H
+
+#include <git2.h>
+
+#include "core/base/buffer.h"
+#include "filter/git_run.h"
+#include "filter/repository.h"
+
+struct repository {
+	char *git_dir;
+	char *common_dir;
+	char *work_tree; /* NULL in a bare repository */
+	char *index_path;
+	char *objects_dir;
+	char *lfs_dir;
+
+	git_repository *git;  /* its objects, opened when first needed */
+	struct buffer config; /* what `git config --list -z` said */
+	bool config_loaded;
+
+	git_oid head_tree;
+	bool has_head_tree;
+	bool head_asked;
+
+	git_index *index; /* for path lookups; NULL until then or where libgit2 cannot read it */
+	bool index_refused;
+};
+
+/** libgit2's view of the repository's objects, opened once. It knows no refs, no configuration and
+ * no work tree. Reports and returns NULL if it refuses. */
+git_repository *repository_libgit2(struct repository *repository);
+
+/** The text of libgit2's last error, for messages. */
+const char *libgit2_reason(void);
+
+/**
+ * Runs git on this repository from the top of its work tree (its git directory if it is bare),
+ * whatever our own directory. index is the index file to use, NULL for the repository's own.
+ */
+int repository_git(const struct repository *repository, const char *index, struct git_run run);
+
+/**
+ * Fills in what is known of a file by looking at its blob: .blob_missing, .blob_size, .is_pointer,
+ * .is_canonical, .pointer. An object that is no blob counts as missing.
+ */
+void repository_look_at_blob(git_odb *odb, const git_oid *oid, struct tracked_file *file);
+
+/**
+ * A private index file that holds the tree of a revision, so that git can be asked about its paths
+ * and attributes as if it were checked out.
+ */
+struct scratch_index {
+	char *path;
+	int guard;
+};
+
+/** Reports and returns -1 on failure. */
+int scratch_index_make(const struct repository *repository, const char *revision,
+		       struct scratch_index *out);
+void scratch_index_remove(struct scratch_index *scratch);
+
+/**
+ * Asks git which of the paths (relative to the top, each ends with NUL, one after the other) have
+ * filter=brevis. With an index given, attributes come from that index alone, else from the work
+ * tree and the repository's index. (git 2.39 has no `check-attr --source`.) answers[i] becomes true
+ * if path number i has it. Reports and returns -1 on failure.
+ */
+int repository_ask_attributes(const struct repository *repository, const char *index,
+			      const struct buffer *paths, bool *answers, size_t count);
+
+#endif

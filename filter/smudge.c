@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Smudge: from a pointer to the bytes of the work file. */
+#include "filter/convert.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "filter/report.h"
+
+/* Plain objects pass in steps of this size. */
+#define STEP (256 * 1024)
+
+/* Keeps apart whose fault a failed decode is: the object's, or that of who takes the bytes. */
+struct outlet {
+	brevis_write_fn write;
+	void *ctx;
+	int failure; /* errno when the taker failed */
+};
+
+static int pass_on(void *ctx, const void *data, size_t len)
+{
+	struct outlet *outlet = ctx;
+
+	errno = 0;
+	if (outlet->write(outlet->ctx, data, len) == 0)
+		return 0;
+	outlet->failure = errno ? errno : EIO;
+	return -1;
+}
+
+/* Everything about one smudge that its messages need. */
+struct job {
+	struct workspace *ws;
+	const char *path;
+	const struct pointer *pointer;
+	struct object_file file;
+	struct outlet outlet;
+};
+
+static enum smudge_result fail_outlet(const struct job *job)
+{
+	report_error("%s: cannot pass on its content: %s", job->path,
+		     strerror(job->outlet.failure));
+	return SMUDGE_FAILED;
+}
+
+/* The object is here, but not what it should be. */
+static enum smudge_result fail_object(const struct job *job, const char *cause)
+{
+	char *object = object_store_path(job->ws->store, job->pointer->oid);
+
+	report_error("%s: its object %s is damaged: %s; see `git brevis fsck`, or move that file "
+		     "away and run `git brevis pull` to download it again",
+		     job->path, object ? object : job->pointer->oid, cause);
+	free(object);
+	return SMUDGE_FAILED;
+}
+
+static enum smudge_result fail_archive(const struct job *job, const struct brevis_error *err)
+{
+	if (job->outlet.failure)
+		return fail_outlet(job);
+	switch (err->status) {
+	case BREVIS_E_UNSUPPORTED:
+	case BREVIS_E_LIMIT:
+		report_error("%s: %s; a newer git-brevis may restore it", job->path, err->message);
+		return SMUDGE_FAILED;
+	case BREVIS_E_NOMEM:
+		report_error("%s: out of memory", job->path);
+		return SMUDGE_FAILED;
+	default:
+		return fail_object(job, err->message);
+	}
+}
+
+static enum smudge_result decode(struct job *job)
+{
+	struct brevis_decode_options options = {.threads = job->ws->threads};
+	const struct brevis_archive_info *info;
+	struct brevis_archive *archive = NULL;
+	struct brevis_error err = {.message = ""};
+	enum smudge_result result = SMUDGE_DONE;
+
+	if (brevis_archive_open(&job->file.source, &archive, &err) != BREVIS_OK)
+		return fail_archive(job, &err);
+	info = brevis_archive_info(archive);
+	if (brevis_archive_decode(archive, &options, pass_on, &job->outlet, &err) != BREVIS_OK) {
+		result = fail_archive(job, &err);
+		goto out;
+	}
+	report_trace("smudge %s: archive %" PRIu64 " -> %" PRIu64 " bytes", job->path,
+		     info->archive_size, info->original_size);
+	known_add(job->ws->known, info->original_size, info->original_sha256, job->pointer);
+out:
+	brevis_archive_free(archive);
+	return result;
+}
+
+/* Passes a plain object through. Whether it is what its name says shows at the end. */
+static enum smudge_result pass_through(struct job *job)
+{
+	struct brevis_sha256 *sha = brevis_sha256_new();
+	uint8_t *chunk = malloc(STEP);
+	const struct brevis_source *source = &job->file.source;
+	enum smudge_result result = SMUDGE_FAILED;
+	uint8_t digest[BREVIS_SHA256_SIZE];
+	char hex[OID_HEX_SIZE + 1];
+	uint64_t offset = 0;
+
+	if (!sha || !chunk) {
+		report_error("%s: out of memory", job->path);
+		goto out;
+	}
+	while (offset < source->size) {
+		size_t n = source->size - offset < STEP ? (size_t)(source->size - offset) : STEP;
+
+		if (source->read_at(source->ctx, chunk, n, offset) != 0) {
+			fail_object(job, strerror(errno));
+			goto out;
+		}
+		brevis_sha256_update(sha, chunk, n);
+		if (pass_on(&job->outlet, chunk, n) != 0) {
+			fail_outlet(job);
+			goto out;
+		}
+		offset += n;
+	}
+	brevis_sha256_final(sha, digest);
+	digest_to_hex(digest, hex);
+	if (strcmp(hex, job->pointer->oid) != 0) {
+		fail_object(job, "its SHA-256 is not its name");
+		goto out;
+	}
+	report_trace("smudge %s: plain object, %" PRIu64 " bytes", job->path, source->size);
+	result = SMUDGE_DONE;
+out:
+	brevis_sha256_free(sha);
+	free(chunk);
+	return result;
+}
+
+enum smudge_result smudge_pointer(struct workspace *ws, const char *path,
+				  const struct pointer *pointer, brevis_write_fn write, void *ctx)
+{
+	struct job job = {.ws = ws, .path = path, .pointer = pointer, .outlet = {write, ctx, 0}};
+	enum smudge_result result;
+	char cause[96];
+
+	if (pointer->size == 0) {
+		report_trace("smudge %s: empty", path);
+		return SMUDGE_DONE;
+	}
+	if (object_file_open(&job.file, ws->store, pointer->oid) != 0)
+		return errno == ENOENT || errno == ENOTDIR ? SMUDGE_MISSING
+							   : fail_object(&job, strerror(errno));
+	if (job.file.source.size != pointer->size) {
+		snprintf(cause, sizeof(cause), "wrong size, %" PRIu64 " bytes instead of %" PRIu64,
+			 job.file.source.size, pointer->size);
+		result = fail_object(&job, cause);
+	} else if (object_file_is_archive(&job.file)) {
+		result = decode(&job);
+	} else {
+		result = pass_through(&job);
+	}
+	object_file_close(&job.file);
+	return result;
+}
+
+enum smudge_result smudge(struct workspace *ws, const char *path, const void *blob, size_t len,
+			  brevis_write_fn write, void *ctx)
+{
+	struct job job = {.ws = ws, .path = path, .outlet = {write, ctx, 0}};
+	struct pointer pointer;
+
+	if (pointer_parse(blob, len, &pointer))
+		return smudge_pointer(ws, path, &pointer, write, ctx);
+	report_trace("smudge %s: raw", path);
+	if (len && pass_on(&job.outlet, blob, len) != 0)
+		return fail_outlet(&job);
+	return SMUDGE_DONE;
+}
+
+static bool is_true(const char *text)
+{
+	return text && (strcmp(text, "1") == 0 || strcasecmp(text, "true") == 0 ||
+			strcasecmp(text, "yes") == 0 || strcasecmp(text, "on") == 0 ||
+			strcasecmp(text, "t") == 0);
+}
+
+bool smudge_is_skipped(const struct workspace *ws)
+{
+	const char *own = getenv("GIT_BREVIS_SKIP_SMUDGE");
+
+	/* Ours decides if it is set, whatever git-lfs is told. */
+	if (own && *own)
+		return is_true(own);
+	return is_true(getenv("GIT_LFS_SKIP_SMUDGE")) ||
+	       repository_config_bool(ws->repository, "brevis.skipSmudge", false);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "filter/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/buffer.h"
+
+struct spool {
+	struct buffer memory;
+	int fd; /* -1 while all is in memory */
+	uint64_t size;
+	int failure;
+	char cause[160];
+};
+
+struct spool *spool_new(void)
+{
+	struct spool *spool = calloc(1, sizeof(*spool));
+
+	if (spool)
+		spool->fd = -1;
+	return spool;
+}
+
+void spool_free(struct spool *spool)
+{
+	if (!spool)
+		return;
+	buffer_release(&spool->memory);
+	if (spool->fd >= 0)
+		close(spool->fd);
+	free(spool);
+}
+
+static const char *temporary_directory(void)
+{
+	const char *dir = getenv("TMPDIR");
+
+	return dir && *dir ? dir : "/tmp";
+}
+
+static int fail(struct spool *spool, int reason)
+{
+	spool->failure = reason;
+	snprintf(spool->cause, sizeof(spool->cause), "cannot write a temporary file in %s: %s",
+		 temporary_directory(), strerror(reason));
+	return -1;
+}
+
+static int write_all(struct spool *spool, const uint8_t *data, size_t len)
+{
+	while (len) {
+		ssize_t n = write(spool->fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return fail(spool, n < 0 ? errno : EIO);
+		data += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* Moves what is in memory to a file that has no name. */
+static int open_file(struct spool *spool)
+{
+	char *path;
+
+	spool->fd = open(temporary_directory(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (spool->fd < 0) {
+		/* Not every file system has files that never had a name. */
+		if (asprintf(&path, "%s/brevis-XXXXXX", temporary_directory()) < 0)
+			return fail(spool, ENOMEM);
+		spool->fd = mkostemp(path, O_CLOEXEC);
+		if (spool->fd >= 0)
+			unlink(path);
+		free(path);
+	}
+	if (spool->fd < 0)
+		return fail(spool, errno);
+	return write_all(spool, spool->memory.data, spool->memory.size);
+}
+
+int spool_write(void *ctx, const void *data, size_t len)
+{
+	struct spool *spool = ctx;
+
+	if (spool->failure)
+		return -1;
+	spool->size += len;
+	if (spool->fd < 0 && len <= SPOOL_MEMORY - spool->memory.size) {
+		buffer_append(&spool->memory, data, len);
+		return buffer_failed(&spool->memory) ? fail(spool, ENOMEM) : 0;
+	}
+	if (spool->fd < 0 && open_file(spool) != 0)
+		return -1;
+	return write_all(spool, data, len);
+}
+
+uint64_t spool_size(const struct spool *spool)
+{
+	return spool->size;
+}
+
+const char *spool_failure(const struct spool *spool)
+{
+	return spool->failure ? spool->cause : NULL;
+}
+
+static int read_at(void *ctx, void *buf, size_t len, uint64_t offset)
+{
+	const struct spool *spool = ctx;
+	uint8_t *at = buf;
+
+	if (offset > spool->size || len > spool->size - offset)
+		return -1;
+	if (spool->fd < 0) {
+		if (len)
+			memcpy(buf, spool->memory.data + offset, len);
+		return 0;
+	}
+	while (len) {
+		ssize_t n = pread(spool->fd, at, len, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -1;
+		at += n;
+		offset += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+struct brevis_source spool_source(const struct spool *spool)
+{
+	return (struct brevis_source){
+		.read_at = read_at, .ctx = (void *)(uintptr_t)spool, .size = spool->size};
+}
+
+int spool_copy(const struct spool *spool, brevis_write_fn write, void *ctx)
+{
+	static const size_t step = 256 * 1024;
+	uint8_t *chunk = malloc(step);
+	uint64_t offset = 0;
+	int result = chunk ? 0 : -1;
+
+	while (result == 0 && offset < spool->size) {
+		size_t len = spool->size - offset < step ? (size_t)(spool->size - offset) : step;
+
+		result = read_at((void *)(uintptr_t)spool, chunk, len, offset);
+		if (result == 0)
+			result = write(ctx, chunk, len);
+		offset += len;
+	}
+	free(chunk);
+	return result;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** What a local object restores, and whether a work file is just that. */
+#ifndef FILTER_STORED_H
+#define FILTER_STORED_H
+
+#include "filter/convert.h"
+
+/** What is known of the content behind a pointer. */
+struct stored {
+	bool is_here;    /* the object is in the local store, in the right size */
+	bool is_archive; /* and is a brevis archive */
+	bool is_known;   /* and the original's size and digest are known (below) */
+	uint64_t original_size;
+	uint8_t original_sha256[BREVIS_SHA256_SIZE];
+};
+
+/** Looks at the object of a pointer; decodes and hashes nothing. Reports nothing. */
+void stored_look(const struct workspace *ws, const struct pointer *pointer, struct stored *out);
+
+/**
+ * True if a work file holds what the pointer stands for. Reads the whole file if its size does not
+ * tell. Compresses nothing.
+ */
+bool stored_matches(const struct workspace *ws, const struct pointer *pointer, const char *path,
+		    uint64_t size);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Numbers and paths as people read them. */
+#ifndef FILTER_TEXT_H
+#define FILTER_TEXT_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+/** Bytes that size_text needs. */
+#define SIZE_TEXT 32
+
+/** Writes a size for people, in decimal units: "934 B", "12.3 MB". Returns text. */
+const char *size_text(uint64_t size, char text[SIZE_TEXT]);
+
+/** Writes how much smaller stored is than original, in tenths of a percent: "34.2 % saved", or
+ * "1.0 % more". Returns text. */
+const char *saved_text(uint64_t original, uint64_t stored, char text[SIZE_TEXT]);
+
+/** Writes a path, its control characters escaped: they must not reach a terminal. */
+void print_path(FILE *out, const char *path);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "filter/checkout.h"
+#include "filter/command.h"
+#include "filter/hooks_setup.h"
+#include "filter/options.h"
+
+int verb_checkout(const struct command *self, int argc, char **argv)
+{
+	const struct option_spec table[] = {{0}};
+	struct workspace ws;
+	int code;
+	int count = options_parse(self, argc, argv, table, &code);
+
+	if (count < 0)
+		return code;
+	if (workspace_open(&ws) < 0)
+		return EXIT_FATAL;
+	code = checkout_files(&ws, (const char *const *)argv, (size_t)count, false);
+	hooks_ensure(ws.repository);
+	workspace_close(&ws);
+	return code;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "filter/command.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "filter/convert.h"
+#include "filter/options.h"
+#include "filter/report.h"
+#include "filter/stream.h"
+
+/* Takes stdin in whatever happens, so that git never waits for us to read. */
+static int drop(void *ctx, const void *data, size_t len)
+{
+	(void)ctx;
+	(void)data;
+	(void)len;
+	return 0;
+}
+
+static int clean_stdin(struct workspace *ws, const char *path)
+{
+	struct cleaning *cleaning = cleaning_begin(ws, path);
+	int out = STDOUT_FILENO;
+	const void *text;
+	size_t len;
+	int result = -1;
+
+	if (!cleaning) {
+		stream_read(STDIN_FILENO, drop, NULL);
+		return -1;
+	}
+	if (stream_read(STDIN_FILENO, cleaning_write, cleaning) < 0) {
+		report_error("%s: cannot read it: %s", path ? path : "standard input",
+			     strerror(errno));
+		goto out;
+	}
+	if (cleaning_finish(cleaning, &text, &len) != 0)
+		goto out;
+	if (stream_write(&out, text, len) != 0) {
+		report_error("cannot write the pointer: %s", strerror(errno));
+		goto out;
+	}
+	result = 0;
+out:
+	cleaning_free(cleaning);
+	return result;
+}
+
+int verb_clean(const struct command *self, int argc, char **argv)
+{
+	static const struct option_spec none[] = {{0}};
+	struct workspace ws;
+	int result;
+	int code;
+
+	argc = options_parse(self, argc, argv, none, &code);
+	if (argc < 0)
+		return code;
+	if (argc > 1)
+		return command_usage(self, 0);
+	if (isatty(STDIN_FILENO)) {
+		report_error("clean reads a file's content from standard input; git runs it, see "
+			     "`git brevis pointer FILE` to see what it makes of a file");
+		return EXIT_USAGE;
+	}
+	if (workspace_open(&ws) != 0) {
+		stream_read(STDIN_FILENO, drop, NULL);
+		return EXIT_FATAL;
+	}
+	result = clean_stdin(&ws, argc ? argv[0] : NULL);
+	workspace_close(&ws);
+	return result == 0 ? EXIT_DONE : EXIT_FATAL;
+}

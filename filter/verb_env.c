@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "filter/command.h"
+#include "filter/convert.h"
+#include "filter/filter_config.h"
+#include "filter/git_run.h"
+#include "filter/hook_files.h"
+#include "filter/options.h"
+#include "filter/report.h"
+
+/* Prints a line in which URLs have lost what may be secret: user and password (the user alone stays
+ * for ssh, where it is no secret) and the query. */
+static void print_harmless(const char *line, size_t len)
+{
+	const char *end = line + len;
+	const char *at = line;
+
+	while (at < end) {
+		bool is_ssh = at - line >= 3 && strncmp(at - 3, "ssh", 3) == 0;
+		const char *stop;
+		const char *host;
+
+		if (*at == '?') {
+			fputs("?***", stdout);
+			while (at < end && *at != ' ')
+				at++;
+			continue;
+		}
+		if (end - at < 3 || strncmp(at, "://", 3) != 0) {
+			putchar(*at++);
+			continue;
+		}
+		fputs("://", stdout);
+		at += 3;
+		for (stop = at; stop < end && !strchr("/ ?#", *stop);)
+			stop++;
+		host = memrchr(at, '@', (size_t)(stop - at));
+		if (host && !(is_ssh && !memchr(at, ':', (size_t)(host - at)))) {
+			fputs("***", stdout);
+			at = host;
+		}
+	}
+	putchar('\n');
+}
+
+/* What git-lfs says of its endpoints; nothing else of it is repeated. */
+static void print_endpoints(void)
+{
+	static const char *const args[] = {"lfs", "env", NULL};
+	struct buffer text = BUFFER_INIT;
+	struct buffer errors = BUFFER_INIT;
+	int rc = git_run(&(struct git_run){.args = args, .output = &text, .errors = &errors});
+	const char *at;
+
+	buffer_u8(&text, 0);
+	if (rc != 0 || buffer_failed(&text)) {
+		printf("git-lfs: not found or failing; objects can be neither pushed nor "
+		       "downloaded\n");
+		goto out;
+	}
+	for (at = (const char *)text.data; *at; at += strcspn(at, "\n"), at += *at != 0) {
+		if (strncmp(at, "git-lfs/", 8) == 0 || strncmp(at, "Endpoint", 8) == 0 ||
+		    strncmp(at, "  SSH=", 6) == 0 || strncmp(at, "UploadTransfers=", 16) == 0 ||
+		    strncmp(at, "DownloadTransfers=", 18) == 0)
+			print_harmless(at, strcspn(at, "\n"));
+	}
+out:
+	buffer_release(&text);
+	buffer_release(&errors);
+}
+
+static void print_git_version(void)
+{
+	static const char *const args[] = {"version", NULL};
+
+	fflush(stdout);
+	git_ask(NULL, args);
+}
+
+static void print_places(const struct repository *repository)
+{
+	const char *top = repository_work_tree(repository);
+
+	printf("\nWorkTree=%s\n", top ? top : "");
+	printf("GitDir=%s\n", repository_git_dir(repository));
+	printf("CommonDir=%s\n", repository_common_dir(repository));
+	printf("LfsDir=%s\n", repository_lfs_dir(repository));
+	printf("ObjectDir=%s/objects\n", repository_lfs_dir(repository));
+	printf("CacheDir=%s/brevis\n", repository_lfs_dir(repository));
+}
+
+static void print_settings(const struct workspace *ws)
+{
+	static const char *const names[] = {"GIT_BREVIS_THREADS", "GIT_BREVIS_SKIP_SMUDGE",
+					    "GIT_LFS_SKIP_SMUDGE", "GIT_BREVIS_TRACE"};
+
+	printf("\nbrevis.threads=%u%s\n", ws->threads, ws->threads ? "" : " (one per processor)");
+	printf("brevis.reuse=%s\n", ws->reuse ? "true" : "false");
+	printf("brevis.skipSmudge=%s (in force: %s)\n",
+	       repository_config_bool(ws->repository, "brevis.skipSmudge", false) ? "true"
+										  : "false",
+	       smudge_is_skipped(ws) ? "pointers stay in the work tree" : "files are restored");
+	printf("brevis.autocheckout=%s\n",
+	       repository_config_bool(ws->repository, "brevis.autocheckout", false) ? "true"
+										    : "false");
+	printf("brevis.allowIncompletePush=%s\n",
+	       repository_config_bool(ws->repository, "brevis.allowIncompletePush", false)
+		       ? "true"
+		       : "false");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (getenv(names[i]))
+			printf("%s=%s\n", names[i], getenv(names[i]));
+}
+
+static void print_filter(const struct repository *repository)
+{
+	printf("\n");
+	for (size_t i = 0; i < FILTER_SETTINGS; i++) {
+		const struct filter_setting *setting = &filter_settings[i];
+		char *value = repository_config(repository, setting->key);
+
+		printf("git config %s = \"%s\"%s\n", setting->key, value ? value : "",
+		       !value ? " (not set; run `git brevis install`)"
+		       : strcmp(value, setting->value) == 0
+			       ? ""
+			       : " (not what `git brevis install` sets)");
+		free(value);
+	}
+}
+
+static int print_hooks(const struct repository *repository)
+{
+	char *dir = repository_hooks_dir(repository);
+
+	if (!dir)
+		return -1;
+	printf("\nHooksDir=%s\n", dir);
+	for (size_t i = 0; i < HOOK_COUNT; i++) {
+		enum hook_state state = hook_file_state(dir, &hook_texts[i]);
+
+		/* git-lfs's own post-commit does all that ours would. */
+		if (state == HOOK_STOCK && strcmp(hook_texts[i].name, "post-commit") == 0)
+			state = HOOK_OURS;
+		printf("hook %s: %s\n", hook_texts[i].name, hook_state_name(state));
+	}
+	free(dir);
+	return 0;
+}
+
+int verb_env(const struct command *self, int argc, char **argv)
+{
+	const struct option_spec table[] = {{0}};
+	struct workspace ws;
+	int code;
+	int count = options_parse(self, argc, argv, table, &code);
+
+	if (count < 0)
+		return code;
+	if (count > 0)
+		return command_usage(self, 0);
+	printf("git-brevis/%s\n", BREVIS_VERSION);
+	print_git_version();
+	print_endpoints();
+	if (!repository_is_here()) {
+		printf("\nno git repository here\n");
+		return EXIT_DONE;
+	}
+	if (workspace_open(&ws) < 0)
+		return EXIT_FATAL;
+	print_places(ws.repository);
+	print_settings(&ws);
+	print_filter(ws.repository);
+	code = print_hooks(ws.repository) < 0 ? EXIT_FATAL : EXIT_DONE;
+	workspace_close(&ws);
+	return code;
+}

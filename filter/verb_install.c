@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "filter/command.h"
+#include "filter/filter_config.h"
+#include "filter/git_run.h"
+#include "filter/hooks_setup.h"
+#include "filter/options.h"
+#include "filter/report.h"
+#include "filter/repository.h"
+
+/* ---- the filter ------------------------------------------------------------------------------ */
+
+/* Looks at all settings before any is written: half an installation would be worse than none. */
+static int check_settings(const struct config_scope *scope, bool force)
+{
+	for (size_t i = 0; i < FILTER_SETTINGS; i++) {
+		const struct filter_setting *setting = &filter_settings[i];
+		char *value = NULL;
+		int rc = config_scope_get(scope, setting->key, &value);
+
+		if (rc > 0 && strcmp(value, setting->value) != 0 && !force)
+			rc = report_error("%s is set to '%s' already (%s); `git brevis install "
+					  "--force` replaces it",
+					  setting->key, value, scope->option);
+		free(value);
+		if (rc < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int write_settings(const struct config_scope *scope, bool skip_smudge)
+{
+	for (size_t i = 0; i < FILTER_SETTINGS; i++)
+		if (config_scope_set(scope, filter_settings[i].key, filter_settings[i].value) < 0)
+			return -1;
+	return skip_smudge ? config_scope_set(scope, "brevis.skipSmudge", "true") : 0;
+}
+
+/* Objects travel by git-lfs: without it nothing of a push or a clone works. */
+static void warn_without_git_lfs(void)
+{
+	static const char *const args[] = {"lfs", "version", NULL};
+	struct buffer output = BUFFER_INIT;
+	struct buffer errors = BUFFER_INIT;
+
+	if (git_run(&(struct git_run){.args = args, .output = &output, .errors = &errors}) != 0)
+		report_warning("git-lfs was not found; install it, or objects can neither be "
+			       "pushed nor downloaded");
+	buffer_release(&output);
+	buffer_release(&errors);
+}
+
+static int set_up_hooks(bool manual)
+{
+	struct repository *repository;
+	int foreign;
+
+	if (repository_open(&repository) < 0)
+		return EXIT_FATAL;
+	foreign = manual ? hooks_print(repository) : hooks_install(repository);
+	repository_free(repository);
+	if (foreign < 0)
+		return EXIT_FATAL;
+	if (foreign == 0 && !manual)
+		printf("The hooks of this repository are in place.\n");
+	return foreign ? EXIT_FOUND : EXIT_DONE;
+}
+
+int verb_install(const struct command *self, int argc, char **argv)
+{
+	struct scope_options where = {.local = false};
+	bool skip_smudge = false;
+	bool skip_repo = false;
+	bool force = false;
+	bool manual = false;
+	const struct option_spec table[] = {
+		{.letter = 'l', .name = "local", .flag = &where.local},
+		{.letter = 'w', .name = "worktree", .flag = &where.worktree},
+		{.name = "system", .flag = &where.system},
+		{.name = "file", .value = &where.file},
+		{.letter = 's', .name = "skip-smudge", .flag = &skip_smudge},
+		{.name = "skip-repo", .flag = &skip_repo},
+		{.letter = 'f', .name = "force", .flag = &force},
+		{.letter = 'm', .name = "manual", .flag = &manual},
+		{0}};
+	struct config_scope scope;
+	int code;
+	int count = options_parse(self, argc, argv, table, &code);
+
+	if (count < 0)
+		return code;
+	if (count > 0 || config_scope_choose(&where, &scope) < 0)
+		return command_usage(self, 0);
+	if (check_settings(&scope, force) < 0 || write_settings(&scope, skip_smudge) < 0)
+		return EXIT_FATAL;
+	warn_without_git_lfs();
+	code = EXIT_DONE;
+	if (!skip_repo && repository_is_here())
+		code = set_up_hooks(manual);
+	if (code != EXIT_FATAL)
+		printf("git-brevis is set up.\n");
+	return code;
+}

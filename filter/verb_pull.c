@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "filter/checkout.h"
+#include "filter/command.h"
+#include "filter/hooks_setup.h"
+#include "filter/options.h"
+
+/* Like checkout, but what is missing is downloaded first, all of it together. */
+int verb_pull(const struct command *self, int argc, char **argv)
+{
+	const struct option_spec table[] = {{0}};
+	struct workspace ws;
+	int code;
+	int count = options_parse(self, argc, argv, table, &code);
+
+	if (count < 0)
+		return code;
+	if (workspace_open(&ws) < 0)
+		return EXIT_FATAL;
+	code = checkout_files(&ws, (const char *const *)argv, (size_t)count, true);
+	hooks_ensure(ws.repository);
+	workspace_close(&ws);
+	return code;
+}

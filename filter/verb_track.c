@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "filter/attributes_file.h"
+#include "filter/command.h"
+#include "filter/git_run.h"
+#include "filter/guard.h"
+#include "filter/hooks_setup.h"
+#include "filter/options.h"
+#include "filter/report.h"
+#include "filter/repository.h"
+#include "filter/work_file.h"
+
+/* ---- listing --------------------------------------------------------------------------------- */
+
+struct listing {
+	const char *file; /* as it is shown */
+	bool tracked;     /* which ones to print */
+	bool any;
+};
+
+static void print_pattern(void *ctx, const char *pattern, bool tracked)
+{
+	struct listing *listing = ctx;
+
+	if (!tracked)
+		return;
+	if (!listing->any)
+		printf("Patterns that git-brevis keeps:\n");
+	listing->any = true;
+	printf("    %s (%s)\n", pattern, listing->file);
+}
+
+static int list_in(const struct repository *repository, const char *name, struct listing *listing)
+{
+	const char *dir = name[0] == '/' ? "" : repository_work_tree(repository);
+	struct attributes_file *file;
+	char *path;
+
+	if (asprintf(&path, "%s/%s", dir, name) < 0)
+		return report_error("out of memory");
+	file = attributes_file_load(path);
+	free(path);
+	if (!file)
+		return -1;
+	listing->file = name;
+	attributes_file_each(file, print_pattern, listing);
+	attributes_file_free(file);
+	return 0;
+}
+
+/* Goes through every .gitattributes of the work tree, and the repository's own file. */
+static int list_patterns(const struct repository *repository)
+{
+	static const char *const args[] = {"ls-files",
+					   "-z",
+					   "--full-name",
+					   "--cached",
+					   "--others",
+					   "--exclude-standard",
+					   "--deduplicate",
+					   "--",
+					   ":(top,glob)**/.gitattributes",
+					   NULL};
+	struct listing listing = {.any = false};
+	struct buffer names = BUFFER_INIT;
+	char *own = NULL;
+	int rc = git_ask(&names, args);
+
+	if (rc > 0)
+		rc = report_error("git cannot list the .gitattributes files");
+	for (size_t at = 0; rc == 0 && at < names.size;
+	     at += strlen((const char *)names.data + at) + 1)
+		rc = list_in(repository, (const char *)names.data + at, &listing);
+	if (rc == 0 && asprintf(&own, "%s/info/attributes", repository_common_dir(repository)) < 0)
+		own = NULL;
+	if (rc == 0 && own)
+		rc = list_in(repository, own, &listing);
+	if (rc == 0 && !listing.any)
+		report_note("no pattern is tracked; `git brevis track '*.safetensors'` adds one");
+	free(own);
+	buffer_release(&names);
+	return rc;
+}
+
+/* ---- what already is there ------------------------------------------------------------------- */
+
+/* git does not look at a file again until it changes, or seems to. */
+static int touch_raw(void *ctx, const struct tracked_file *file)
+{
+	const char *top = ctx;
+	int fd;
+
+	if (file->is_pointer || file->blob_missing || file->blob_size == 0 || file->skip_worktree)
+		return 0;
+	fd = work_file_open(top, file->path);
+	if (fd < 0)
+		return 0;
+	if (futimens(fd, NULL) == 0)
+		report_note("%s is stored raw so far; `git add` keeps it compressed from now on",
+			    file->path);
+	close(fd);
+	return 0;
+}
+
+/* "*.safetensors" becomes "*.[sS][aA]...": what matches in any case. */
+static char *any_case(const char *pattern)
+{
+	struct buffer text = BUFFER_INIT;
+	bool inside = false;
+
+	for (; *pattern; pattern++) {
+		int c = (unsigned char)*pattern;
+
+		if (!inside && isalpha(c)) {
+			char both[4] = {'[', (char)tolower(c), (char)toupper(c), ']'};
+
+			buffer_append(&text, both, sizeof(both));
+		} else {
+			buffer_u8(&text, (uint8_t)c);
+		}
+		inside = inside ? c != ']' : c == '[';
+	}
+	buffer_u8(&text, 0);
+	if (!buffer_failed(&text))
+		return (char *)text.data;
+	buffer_release(&text);
+	return NULL;
+}
+
+/* Asks git which files a pathspec matches; output as from `ls-files -z`. */
+static int list_matches(const char *magic, const char *pattern, struct buffer *names)
+{
+	const char *deep = strchr(pattern, '/') ? "" : "**/";
+	const char *args[] = {"ls-files",      "-z", "--cached", "--others", "--exclude-standard",
+			      "--deduplicate", "--", NULL,       NULL};
+	char *spec;
+	int rc;
+
+	if (asprintf(&spec, ":(%s)%s%s", magic, deep, pattern + (*pattern == '/')) < 0)
+		return report_error("out of memory");
+	args[7] = spec;
+	rc = git_ask(names, args);
+	free(spec);
+	return rc;
+}
+
+/* X.SAFETENSORS is not matched by *.safetensors, which people notice when it is too late. */
+static void warn_of_other_case(const struct repository *repository, const char *pattern)
+{
+	struct buffer exact = BUFFER_INIT;
+	struct buffer other = BUFFER_INIT;
+	char *wider = NULL;
+
+	if (repository_config_bool(repository, "core.ignorecase", false))
+		return;
+	if (list_matches("glob", pattern, &exact) == 0 &&
+	    list_matches("icase,glob", pattern, &other) == 0 && other.size > exact.size)
+		wider = any_case(pattern);
+	if (wider)
+		report_warning("some files match '%s' but for upper and lower case, and are not "
+			       "tracked; `git brevis track '%s'` tracks them too",
+			       pattern, wider);
+	free(wider);
+	buffer_release(&exact);
+	buffer_release(&other);
+}
+
+/* ---- tracking -------------------------------------------------------------------------------- */
+
+static int track_one(const struct repository *repository, struct attributes_file *file,
+		     const char *prefix, const char *pattern, bool guard, bool *guard_changed)
+{
+	enum attributes_change change = attributes_file_track(file, pattern);
+	char *guarded;
+	int rc = 0;
+
+	if (change == ATTRIBUTES_FAILED)
+		return -1;
+	if (guard) {
+		guarded = guard_pattern(prefix, pattern);
+		rc = guarded ? guard_add(repository, guarded, guard_changed)
+			     : report_error("out of memory");
+		free(guarded);
+	}
+	if (rc < 0 || attributes_file_save(file) < 0)
+		return -1;
+	printf(change == ATTRIBUTES_CHANGED ? "Tracking '%s'\n" : "'%s' is tracked already\n",
+	       pattern);
+	warn_of_other_case(repository, pattern);
+	return 0;
+}
+
+static int track_all(struct repository *repository, char **typed, int count, bool literal,
+		     bool guard)
+{
+	char *prefix = repository_prefix(repository);
+	struct attributes_file *file = prefix ? attributes_file_load(".gitattributes") : NULL;
+	bool guard_changed = false;
+	int rc = file ? 0 : -1;
+
+	for (int i = 0; i < count && rc == 0; i++) {
+		char *pattern = attributes_pattern(typed[i], literal);
+
+		rc = pattern ? track_one(repository, file, prefix, pattern, guard, &guard_changed)
+			     : report_error("out of memory");
+		free(pattern);
+	}
+	if (rc == 0 && guard_changed)
+		report_note(".lfsconfig now keeps a git-lfs without git-brevis from touching these "
+			    "files; commit it with .gitattributes");
+	attributes_file_free(file);
+	free(prefix);
+	return rc;
+}
+
+static void warn_if_not_installed(const struct repository *repository)
+{
+	char *process = repository_config(repository, "filter.brevis.process");
+
+	if (!process)
+		report_warning("the filter is not set up, so nothing is compressed yet; run `git "
+			       "brevis install`");
+	free(process);
+}
+
+int verb_track(const struct command *self, int argc, char **argv)
+{
+	bool no_guard = false;
+	bool literal = false;
+	const struct option_spec table[] = {{.name = "no-guard", .flag = &no_guard},
+					    {.name = "filename", .flag = &literal},
+					    {0}};
+	struct repository *repository;
+	int code;
+	int count = options_parse(self, argc, argv, table, &code);
+	int rc;
+
+	if (count < 0)
+		return code;
+	if (repository_open(&repository) < 0)
+		return EXIT_FATAL;
+	if (!repository_work_tree(repository)) {
+		rc = report_error("there is no work tree here whose files could be tracked");
+	} else if (count == 0) {
+		rc = list_patterns(repository);
+	} else {
+		rc = track_all(repository, argv, count, literal, !no_guard);
+		hooks_ensure(repository);
+		if (rc == 0)
+			rc = repository_each_tracked(
+				repository, NULL, NULL, 0, touch_raw,
+				(void *)(uintptr_t)repository_work_tree(repository));
+		warn_if_not_installed(repository);
+	}
+	repository_free(repository);
+	return rc < 0 ? EXIT_FATAL : EXIT_DONE;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "filter/attributes_file.h"
+#include "filter/command.h"
+#include "filter/guard.h"
+#include "filter/options.h"
+#include "filter/report.h"
+
+static int untrack_one(const struct repository *repository, struct attributes_file *file,
+		       const char *prefix, const char *pattern, bool *any)
+{
+	enum attributes_change change = attributes_file_untrack(file, pattern);
+	bool guard_changed = false;
+	char *guarded = guard_pattern(prefix, pattern);
+	int rc = -1;
+
+	if (!guarded)
+		report_error("out of memory");
+	else if (change != ATTRIBUTES_FAILED && attributes_file_save(file) == 0)
+		rc = guard_remove(repository, guarded, &guard_changed);
+	free(guarded);
+	if (rc < 0)
+		return rc;
+	if (change == ATTRIBUTES_CHANGED) {
+		printf("No longer tracking '%s'\n", pattern);
+		*any = true;
+	} else {
+		report_warning("'%s' is not tracked in this directory's .gitattributes", pattern);
+	}
+	return 0;
+}
+
+int verb_untrack(const struct command *self, int argc, char **argv)
+{
+	bool literal = false;
+	const struct option_spec table[] = {{.name = "filename", .flag = &literal}, {0}};
+	struct repository *repository = NULL;
+	struct attributes_file *file = NULL;
+	char *prefix = NULL;
+	bool any = false;
+	int code;
+	int count = options_parse(self, argc, argv, table, &code);
+
+	if (count < 0)
+		return code;
+	if (count == 0)
+		return command_usage(self, 0);
+	code = EXIT_FATAL;
+	if (repository_open(&repository) < 0)
+		return code;
+	prefix = repository_prefix(repository);
+	file = prefix ? attributes_file_load(".gitattributes") : NULL;
+	if (!file)
+		goto out;
+	for (int i = 0; i < count; i++) {
+		char *pattern = attributes_pattern(argv[i], literal);
+		int rc = pattern ? untrack_one(repository, file, prefix, pattern, &any)
+				 : report_error("out of memory");
+
+		free(pattern);
+		if (rc < 0)
+			goto out;
+	}
+	if (any)
+		report_note(
+			"files that are committed stay archives until `git add --renormalize .` "
+			"stores them raw");
+	code = EXIT_DONE;
+out:
+	attributes_file_free(file);
+	free(prefix);
+	repository_free(repository);
+	return code;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "filter/convert.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "filter/git_run.h"
+#include "filter/options.h"
+#include "filter/report.h"
+
+/* More workers than this only wait for each other. */
+#define MAX_THREADS 256
+
+static void read_settings(struct workspace *ws)
+{
+	const char *text = getenv("GIT_BREVIS_THREADS");
+	int64_t threads = 0;
+
+	ws->reuse = true;
+	if (ws->repository) {
+		ws->reuse = repository_config_bool(ws->repository, "brevis.reuse", true);
+		threads = repository_config_int(ws->repository, "brevis.threads", 0);
+	}
+	if (threads >= 0 && threads <= MAX_THREADS)
+		ws->threads = (unsigned)threads;
+	else
+		report_warning("brevis.threads is not a number from 0 to %d; ignored", MAX_THREADS);
+	if (text && *text && !option_number(text, MAX_THREADS, &ws->threads))
+		report_warning("GIT_BREVIS_THREADS is not a number from 0 to %d; ignored",
+			       MAX_THREADS);
+}
+
+int workspace_open(struct workspace *ws)
+{
+	const char *lfs_dir;
+
+	memset(ws, 0, sizeof(*ws));
+	if (repository_open(&ws->repository) != 0)
+		return -1;
+	lfs_dir = repository_lfs_dir(ws->repository);
+	ws->store = object_store_new(lfs_dir);
+	ws->known = known_new(lfs_dir);
+	if (!ws->store || !ws->known) {
+		workspace_close(ws);
+		return -1;
+	}
+	read_settings(ws);
+	return 0;
+}
+
+/* Asks git whether it sees a repository here. Returns 1, 0, or -1 after reporting. */
+static int inside_repository(void)
+{
+	static const char *const args[] = {"rev-parse", "--git-dir", NULL};
+	struct buffer output = BUFFER_INIT;
+	struct buffer errors = BUFFER_INIT;
+	struct git_run run = {.args = args, .output = &output, .errors = &errors};
+	int code = git_run(&run);
+
+	buffer_release(&output);
+	buffer_release(&errors);
+	return code < 0 ? -1 : code == 0;
+}
+
+int workspace_open_if_any(struct workspace *ws)
+{
+	int inside = inside_repository();
+
+	memset(ws, 0, sizeof(*ws));
+	if (inside < 0)
+		return -1;
+	if (inside)
+		return workspace_open(ws);
+	read_settings(ws);
+	return 0;
+}
+
+void workspace_close(struct workspace *ws)
+{
+	known_free(ws->known);
+	object_store_free(ws->store);
+	repository_free(ws->repository);
+	memset(ws, 0, sizeof(*ws));
+}
+
+char *workspace_path(const struct workspace *ws, const char *file)
+{
+	const char *top = ws->repository ? repository_work_tree(ws->repository) : NULL;
+	const char *slash = strrchr(file, '/');
+	const char *name = slash ? slash + 1 : file;
+	char *dir = NULL;
+	char *real_dir = NULL;
+	char *real_top = NULL;
+	char *path = NULL;
+	size_t len;
+
+	if (!top || !*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return NULL;
+	/* Only the directory is resolved: a symlink is a path of its own for git. */
+	dir = slash ? strndup(file, slash == file ? 1 : (size_t)(slash - file)) : strdup(".");
+	real_dir = dir ? realpath(dir, NULL) : NULL;
+	real_top = realpath(top, NULL);
+	if (!real_dir || !real_top)
+		goto out;
+	len = strcmp(real_top, "/") == 0 ? 0 : strlen(real_top);
+	if (strncmp(real_dir, real_top, len) != 0 || (real_dir[len] && real_dir[len] != '/'))
+		goto out;
+	if (!real_dir[len] || !real_dir[len + 1])
+		path = strdup(name);
+	else if (asprintf(&path, "%s/%s", real_dir + len + 1, name) < 0)
+		path = NULL;
+out:
+	free(dir);
+	free(real_dir);
+	free(real_top);
+	return path;
+}

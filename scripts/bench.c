@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * bench [--runs N] FILE...
+ *
+ * One Markdown table per file: what each codec makes of it and how fast one core does that. All
+ * codecs run in this process one after the other, from memory to memory. Rates are bytes of the
+ * original per second of processor time of the whole process, so that a codec which starts threads
+ * is charged for all of them and other programs on the machine disturb less.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <lz4.h>
+#include <openssl/crypto.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "scripts/bench-codecs.h"
+
+#define DEFAULT_RUNS 5
+
+/* Slow codecs do not get all their runs: after this much time, the best so far counts. */
+#define BUDGET_SECONDS 4.0
+
+/* A run repeats small inputs up to this many bytes, as the clock cannot see less. */
+#define BYTES_A_RUN ((size_t)8 << 20)
+
+struct result {
+	uint64_t original;
+	uint64_t encoded;
+	double encode_seconds;
+	double decode_seconds;
+};
+
+struct bench {
+	const char *path;
+	unsigned runs;
+	struct bench_input original;
+	struct bench_output encoded;
+	struct bench_output restored;
+};
+
+static double cpu_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static int complain(const char *path, const char *codec, const char *why)
+{
+	fprintf(stderr, "bench: %s: %s%s%s\n", path, codec, *codec ? ": " : "", why);
+	return -1;
+}
+
+/* Compares what a decoder left; limits restore nothing. */
+static bool is_original(const struct bench *b)
+{
+	return b->restored.size == b->original.size &&
+	       memcmp(b->restored.data, b->original.data, b->original.size) == 0;
+}
+
+/**
+ * Runs fn several times and stores the seconds of the fastest. If check is set, what every run left
+ * in b->restored must be the original.
+ */
+static int measure(const struct bench *b, const struct bench_codec *codec, bench_fn fn,
+		   const struct bench_input *in, struct bench_output *out, bool check,
+		   double *seconds)
+{
+	size_t repeats = b->original.size ? (BYTES_A_RUN - 1) / b->original.size + 1 : 1;
+	double best = 0;
+	double spent = 0;
+
+	if (repeats > 1000)
+		repeats = 1000;
+	for (unsigned run = 0; run < b->runs && spent < BUDGET_SECONDS; run++) {
+		struct brevis_error err = {0};
+		double start = cpu_seconds();
+		double took;
+
+		for (size_t i = 0; i < repeats; i++) {
+			out->size = 0;
+			if (fn(in, out, &err))
+				return complain(b->path, codec->name, err.message);
+		}
+		took = cpu_seconds() - start;
+		spent += took;
+		if (run == 0 || took < best)
+			best = took;
+		if (check && !is_original(b))
+			return complain(b->path, codec->name, "restored something else");
+	}
+	*seconds = best / (double)repeats;
+	return 0;
+}
+
+static int measure_codec(struct bench *b, const struct bench_codec *codec, struct result *result)
+{
+	struct bench_input encoded;
+	int r;
+
+	memset(result, 0, sizeof(*result));
+	result->original = b->original.size;
+	r = measure(b, codec, codec->encode, &b->original, &b->encoded, false,
+		    &result->encode_seconds);
+	if (r || !codec->decode)
+		return r;
+	result->encoded = b->encoded.size;
+	encoded = (struct bench_input){b->encoded.data, b->encoded.size};
+	/* What the codec before restored must not pass for this one's work. */
+	memset(b->restored.data, 0, b->restored.capacity);
+	return measure(b, codec, codec->decode, &encoded, &b->restored, true,
+		       &result->decode_seconds);
+}
+
+/* ---- printing ------------------------------------------------------------------------------- */
+
+static void print_rate(uint64_t bytes, double seconds)
+{
+	if (bytes && seconds > 0)
+		printf(" %.0f |", (double)bytes / 1e6 / seconds);
+	else
+		printf(" – |");
+}
+
+static void print_table(const char *title, const struct result results[BENCH_CODECS])
+{
+	printf("\n## %s\n\n", title);
+	printf("%llu bytes\n\n", (unsigned long long)results[0].original);
+	printf("| | bytes | share saved | encode MB/s | decode MB/s |\n");
+	printf("|---|--:|--:|--:|--:|\n");
+	for (size_t i = 0; i < BENCH_CODECS; i++) {
+		const struct bench_codec *codec = &bench_codecs[i];
+		const struct result *r = &results[i];
+
+		printf("| %s |", codec->name);
+		if (!codec->decode) {
+			/* A limit is one for both directions. */
+			printf(" – | – |");
+			print_rate(r->original, r->encode_seconds);
+			print_rate(r->original, r->encode_seconds);
+		} else {
+			printf(" %llu |", (unsigned long long)r->encoded);
+			if (r->original)
+				printf(" %.2f %% |",
+				       100 - 100 * (double)r->encoded / (double)r->original);
+			else
+				printf(" – |");
+			print_rate(r->original, r->encode_seconds);
+			print_rate(r->original, r->decode_seconds);
+		}
+		printf("\n");
+	}
+	fflush(stdout);
+}
+
+/* Copies the value of the first line of /proc/cpuinfo that begins with key. */
+static void cpu_line(const char *key, char *value, size_t size)
+{
+	FILE *f = fopen("/proc/cpuinfo", "r");
+	char line[8192];
+
+	*value = '\0';
+	while (f && !*value && fgets(line, sizeof(line), f)) {
+		const char *colon = strchr(line, ':');
+
+		if (colon && strncmp(line, key, strlen(key)) == 0)
+			snprintf(value, size, "%s", colon + 1 + strspn(colon + 1, " \t"));
+	}
+	if (f)
+		fclose(f);
+	value[strcspn(value, "\n")] = '\0';
+}
+
+static void print_machine(unsigned runs)
+{
+	static const char *const features[] = {"avx2", "avx512bw", "sha_ni", "asimd", "sha2"};
+	char model[256], flags[8192];
+	struct utsname os = {0};
+	double load = 0;
+
+	cpu_line("model name", model, sizeof(model));
+	cpu_line("flags", flags, sizeof(flags));
+	if (!*flags)
+		cpu_line("Features", flags, sizeof(flags));
+	uname(&os);
+	if (getloadavg(&load, 1) != 1)
+		load = 0;
+	printf("# Share saved and speed of one core\n\n");
+	printf("- machine: %s, %ld processors, %s", *model ? model : "unknown processor",
+	       sysconf(_SC_NPROCESSORS_ONLN), os.machine);
+	for (char *word = strtok(flags, " "); word; word = strtok(NULL, " "))
+		for (size_t i = 0; i < sizeof(features) / sizeof(*features); i++)
+			if (strcmp(word, features[i]) == 0)
+				printf(" %s", word);
+	printf("; %s %s; load %.1f at the start\n", os.sysname, os.release, load);
+	printf("- versions: brevis %s, zstd %s, lz4 %s, zlib %s, %s; compiler %s\n", BREVIS_VERSION,
+	       ZSTD_versionString(), LZ4_versionString(), zlibVersion(),
+	       OpenSSL_version(OPENSSL_VERSION), __VERSION__);
+	printf("- MB/s: 10^6 bytes of the original per second of processor time, best of up to "
+	       "%u runs in memory, one thread;\n  every decoded file was compared with the "
+	       "original. brevis's figures contain the checksums and SHA-256 that it always "
+	       "makes.\n",
+	       runs);
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+/* Reads all of path into memory that the caller frees, also after a failure. */
+static int load_file(const char *path, uint8_t **data, size_t *size)
+{
+	FILE *f = fopen(path, "rb");
+	struct stat st;
+	int r = -1;
+
+	if (!f || fstat(fileno(f), &st) != 0)
+		goto out;
+	*size = (size_t)st.st_size;
+	*data = malloc(*size + 1);
+	if (*data && fread(*data, 1, *size, f) == *size)
+		r = 0;
+	else if (!errno)
+		errno = EIO;
+out:
+	if (f)
+		fclose(f);
+	return r;
+}
+
+static int bench_file(const char *path, unsigned runs, struct result results[BENCH_CODECS])
+{
+	struct bench b = {.path = path, .runs = runs};
+	const char *name = strrchr(path, '/');
+	uint8_t *data = NULL;
+	int r = -1;
+
+	errno = 0;
+	if (load_file(path, &data, &b.original.size)) {
+		complain(path, "", strerror(errno));
+		goto out;
+	}
+	b.original.data = data;
+	b.encoded.capacity = bench_bound(b.original.size);
+	b.encoded.data = malloc(b.encoded.capacity);
+	b.restored.capacity = b.original.size + 1;
+	b.restored.data = malloc(b.restored.capacity);
+	if (!b.encoded.data || !b.restored.data) {
+		complain(path, "", "too large for the memory of this machine");
+		goto out;
+	}
+	/* Touch the pages now, so that no codec pays for that. */
+	memset(b.encoded.data, 1, b.encoded.capacity);
+	r = 0;
+	for (size_t i = 0; r == 0 && i < BENCH_CODECS; i++)
+		r = measure_codec(&b, &bench_codecs[i], &results[i]);
+	if (r == 0)
+		print_table(name ? name + 1 : path, results);
+out:
+	free(b.restored.data);
+	free(b.encoded.data);
+	free(data);
+	return r;
+}
+
+static void add_results(struct result sum[BENCH_CODECS], const struct result one[BENCH_CODECS])
+{
+	for (size_t i = 0; i < BENCH_CODECS; i++) {
+		sum[i].original += one[i].original;
+		sum[i].encoded += one[i].encoded;
+		sum[i].encode_seconds += one[i].encode_seconds;
+		sum[i].decode_seconds += one[i].decode_seconds;
+	}
+}
+
+/* Takes --runs N off the arguments. Returns the index of the first file, or 0 for bad usage. */
+static int parse_arguments(int argc, char **argv, unsigned *runs)
+{
+	int at = 1;
+
+	*runs = DEFAULT_RUNS;
+	if (argc > 2 && strcmp(argv[1], "--runs") == 0) {
+		char *end;
+		unsigned long n = strtoul(argv[2], &end, 10);
+
+		if (*end || n < 1 || n > 1000)
+			return 0;
+		*runs = (unsigned)n;
+		at = 3;
+	}
+	return at < argc && argv[at][0] != '-' ? at : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct result sum[BENCH_CODECS] = {0};
+	unsigned runs;
+	int first = parse_arguments(argc, argv, &runs);
+
+	if (!first) {
+		fprintf(stderr, "usage: bench [--runs N] FILE...\n");
+		return 2;
+	}
+	print_machine(runs);
+	for (int i = first; i < argc; i++) {
+		struct result results[BENCH_CODECS];
+
+		if (bench_file(argv[i], runs, results))
+			return 1;
+		add_results(sum, results);
+	}
+	if (argc - first > 1)
+		print_table("all files together", sum);
+	return 0;
+}

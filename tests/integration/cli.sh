@@ -1,0 +1,268 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The command line: every verb's output, exit code, options, pipes.
+# shellcheck source=../support/lib.sh
+. "$(dirname "$0")/../support/lib.sh"
+
+verbs="install uninstall track untrack status ls-files checkout pull fsck inspect verify compress
+	decompress pointer env clean smudge filter-process version help"
+
+# ---- help and usage ----
+
+run git brevis help
+exits 0 'help'
+for verb in $verbs; do
+	grep -qE "^ *(git brevis )?$verb\b" "$T/out" || break
+done
+is 'help lists every verb' "$verb" help
+run git brevis
+exits 129 'no verb'
+run git brevis frobnicate
+exits 129 'an unknown verb'
+one_line 'has one line' frobnicate 'git brevis help'
+run git brevis version
+exits 0 'version'
+is 'version is one line' "$(wc -l <"$T/out")" 1
+contains 'version names the program' "$T/out" 'git-brevis'
+for verb in $verbs; do
+	run git-brevis "$verb" -h
+	is "$verb -h" "$RC $(head -n 1 "$T/out" | cut -d' ' -f1-4)" "0 usage: git brevis $verb"
+	is "$verb -h says nothing on stderr" "$(cat "$T/err")" ""
+	run git-brevis "$verb" --no-such-option
+	exits 129 "$verb with an unknown option"
+done
+
+# ---- compress, decompress, verify, inspect: without git ----
+
+cp "$DEMO" model.safetensors
+run git brevis compress model.safetensors -o archive
+exits 0 'compress'
+at_most 'compress saves 30 %' "$(stat -c %s archive)" "$(($(stat -c %s "$DEMO") * 7 / 10))"
+is 'compress keeps stdout for data' "$(stat -c %s "$T/out")" 0
+run git brevis verify archive
+exits 0 'verify'
+run git brevis decompress archive -o restored
+exits 0 'decompress'
+same_bytes 'restores every byte' restored "$DEMO"
+run git brevis compress model.safetensors -o archive
+exits 128 'compress overwrites nothing'
+one_line 'and says how to' archive '-f'
+run git brevis compress model.safetensors -f -o archive
+exits 0 'compress -f does'
+run git brevis decompress archive -o restored
+exits 128 'decompress overwrites nothing'
+run git brevis decompress --output=restored -f archive
+exits 0 'decompress -f does'
+git brevis compress - <model.safetensors >piped 2>"$T/err"
+is 'compress in a pipe' "$? $(cmp piped archive)" '0 '
+# shellcheck disable=SC2002 # a pipe is the point
+cat piped | git brevis decompress - | cmp - "$DEMO" >"$T/said" 2>&1
+is 'decompress in a pipe' "${PIPESTATUS[*]} $(cat "$T/said")" '0 0 0 '
+(sleep 0.2; head -c 1000 model.safetensors; sleep 0.2; tail -c +1001 model.safetensors) |
+	git brevis compress - 2>/dev/null | cmp - archive
+is 'a slow pipe makes the same archive' "${PIPESTATUS[*]}" '0 0 0'
+for threads in 1 2 3 8; do
+	git brevis compress -t "$threads" - <model.safetensors 2>/dev/null | cmp - archive
+	is "$threads threads make the same archive" "${PIPESTATUS[*]}" '0 0'
+done
+mkdir named
+cp model.safetensors named/
+in_dir named run git brevis compress model.safetensors
+exits 0 'compress without -o'
+is 'names the archive after the file' "$(cd named && ls)" 'model.safetensors
+model.safetensors.brevis'
+must rm named/model.safetensors
+in_dir named run git brevis decompress model.safetensors.brevis
+exits 0 'decompress without -o'
+same_bytes 'names the file after the archive' named/model.safetensors "$DEMO"
+is 'compress leaves the original' "$(cmp model.safetensors "$DEMO")" ""
+: >empty
+git brevis compress - <empty 2>/dev/null | git brevis decompress - >restored
+is 'nothing survives a round trip' "${PIPESTATUS[*]} $(stat -c %s restored)" '0 0 0'
+printf x | git brevis compress - 2>/dev/null | git brevis decompress - >restored
+is 'one byte survives a round trip' "$(cat restored)" x
+run git brevis compress archive -o twice
+exits 0 'an archive can be compressed like any file'
+run git brevis compress no-such-file
+exits 128 'compress of nothing'
+one_line 'has one line' no-such-file 'no such file'
+run git brevis decompress model.safetensors -o out
+exits 128 'decompress of no archive'
+one_line 'has one line' model.safetensors archive
+run git brevis verify archive no-such-file model.safetensors
+exits 1 'verify of several files tells of any'
+contains 'the missing one' "$T/err" no-such-file
+contains 'the one that is no archive' "$T/err" model.safetensors
+run git brevis compress
+exits 129 'compress without a file'
+run git brevis compress -t many model.safetensors -o out
+exits 129 'a wrong number of threads'
+git brevis compress - <model.safetensors >/dev/full 2>"$T/err"
+is 'a full output: 128' "$?" 128
+one_line 'a full output: one line' 'no space'
+
+run git brevis inspect archive
+exits 0 'inspect'
+contains 'inspect names tensors' "$T/out" 'model.layers.0.mlp.up_proj.weight'
+contains 'and their types' "$T/out" BF16
+run git brevis inspect --json archive
+exits 0 'inspect --json'
+"$PYTHON" - "$T/out" "$DEMO" <<-'END' >"$T/said" 2>&1
+	import hashlib, json, os, struct, sys
+	told = json.load(open(sys.argv[1], encoding="utf-8"))
+	data = open(sys.argv[2], "rb").read()
+	header = json.loads(data[8:8 + struct.unpack("<Q", data[:8])[0]])
+	header.pop("__metadata__", None)
+	names = {tensor["name"] for tensor in told["tensors"]}
+	assert names == set(header), names ^ set(header)
+	text = json.dumps(told)
+	assert hashlib.sha256(data).hexdigest() in text
+	assert str(len(data)) in text
+END
+is 'inspect --json has what the file has' "$? $(tail -n 1 "$T/said")" '0 '
+printf 'no checkpoint' >opaque
+git brevis compress opaque -o opaque.archive 2>/dev/null
+run git brevis inspect opaque.archive
+exits 0 'inspect of opaque content'
+
+# ---- track, untrack ----
+
+must git init -q repo
+cd repo || exit 1
+run git brevis track '*.safetensors'
+exits 0 'track'
+line='*.safetensors filter=brevis diff=brevis merge=brevis -text'
+is 'track writes the line' "$(cat .gitattributes)" "$line"
+is 'and the guard' "$(git config -f .lfsconfig lfs.fetchexclude)" '*.safetensors'
+run git brevis track '*.safetensors'
+exits 0 'track again'
+is 'changes nothing' "$(cat .gitattributes)" "$line"
+run git brevis track
+exits 0 'track without a pattern lists'
+contains 'the pattern' "$T/out" '*.safetensors'
+printf '*.txt text' >.gitattributes
+run git brevis track 'a dir/*.bin'
+exits 0 'track of a pattern with a space, after a line without an end'
+is 'keeps what was there' "$(head -n 1 .gitattributes)" '*.txt text'
+is 'git reads the attribute' "$(git check-attr filter 'a dir/x.bin')" 'a dir/x.bin: filter: brevis'
+run git brevis track --filename 'weird [1]*.bin'
+exits 0 'track --filename'
+is 'is that file' "$(git check-attr filter 'weird [1]*.bin')" 'weird [1]*.bin: filter: brevis'
+is 'and no other' "$(git check-attr filter 'weird 1.bin')" 'weird 1.bin: filter: unspecified'
+run git brevis untrack 'a dir/*.bin'
+exits 0 'untrack'
+is 'takes the line away' "$(git check-attr filter 'a dir/x.bin')" 'a dir/x.bin: filter: unspecified'
+is 'and no other' "$(git check-attr filter 'weird [1]*.bin')" 'weird [1]*.bin: filter: brevis'
+must rm .gitattributes .lfsconfig
+run git brevis track --no-guard '*.safetensors'
+exits 0 'track --no-guard'
+check 'writes no guard' test ! -e .lfsconfig
+mkdir sub
+in_dir sub run git brevis track '*.gguf'
+is 'track in a subdirectory concerns that' "$(git check-attr filter sub/x.gguf x.gguf)" \
+	'sub/x.gguf: filter: brevis
+x.gguf: filter: unspecified'
+must rm -f sub/.gitattributes
+
+# ---- pointer, ls-files, status, env, fsck ----
+
+cp "$DEMO" model.safetensors
+mkdir -p 'deep dir'
+printf '%s' 'an opaque one' >'deep dir/b.safetensors'
+run git brevis pointer model.safetensors
+exits 0 'pointer'
+cp "$T/out" "$T/pointer"
+commit_all . 'two files'
+git cat-file blob HEAD:model.safetensors >"$T/stored"
+same_bytes 'pointer prints what clean stores' "$T/pointer" "$T/stored"
+run git brevis pointer --check "$T/pointer"
+exits 0 'pointer --check of a pointer'
+run git brevis pointer --check model.safetensors
+exits 1 'pointer --check of something else'
+run git brevis ls-files
+exits 0 'ls-files'
+contains 'lists the first' "$T/out" model.safetensors
+contains 'and the second' "$T/out" 'deep dir/b.safetensors'
+is 'one line each' "$(wc -l <"$T/out")" 2
+run git brevis ls-files -z
+is 'ls-files -z ends names with NUL' "$(tr -dc '\0' <"$T/out" | wc -c)" 2
+run git brevis ls-files --json
+exits 0 'ls-files --json'
+"$PYTHON" -c 'import json, sys; json.load(open(sys.argv[1]))' "$T/out" >"$T/said" 2>&1
+is 'is JSON' "$? $(cat "$T/said")" '0 '
+run git brevis ls-files 'deep dir'
+is 'ls-files of a path' "$(wc -l <"$T/out")" 1
+must git rm -q --cached 'deep dir/b.safetensors'
+must git commit -qm 'one file'
+run git brevis ls-files HEAD^
+is 'ls-files of a revision' "$(wc -l <"$T/out")" 2
+git brevis ls-files >/dev/full 2>"$T/err"
+is 'a full output: 128' "$?" 128
+
+must git add -A
+must git commit -qm 'two files again'
+run git brevis status
+exits 0 'status'
+run git brevis fsck
+exits 0 'fsck'
+must without_filter git add --renormalize model.safetensors
+run git brevis status
+contains 'status tells of a raw file' <(cat "$T/out" "$T/err") 'model.safetensors'
+contains 'and the remedy' <(cat "$T/out" "$T/err") 'git add --renormalize'
+must git add --renormalize model.safetensors
+is_clean 'which works'
+object=$(object_of . model.safetensors)
+must mv "$object" "$T/aside"
+run git brevis fsck
+exits 1 'fsck of a missing object'
+contains 'names the path' <(cat "$T/out" "$T/err") model.safetensors
+run git brevis fsck --pointers
+exits 0 'fsck --pointers looks at pointers only'
+must mv "$T/aside" "$object"
+must without_filter git add --renormalize model.safetensors
+must git commit -qm 'a raw file'
+run git brevis fsck --pointers HEAD
+exits 1 'fsck --pointers of a commit with a raw file'
+contains 'names the path' <(cat "$T/out" "$T/err") model.safetensors
+must git reset -q --hard HEAD^
+
+must git remote add origin https://somebody:secret-token@example.invalid/model.git
+run git brevis env
+exits 0 'env'
+contains 'env tells the version' "$T/out" "$(git brevis version | grep -oE '[0-9]+\.[0-9]+\.[0-9]+' | head -n 1)"
+contains 'and where objects lie' "$T/out" "$T/repo/.git/lfs"
+is 'and no secrets' "$(grep -c secret-token "$T/out")" 0
+
+# ---- install, uninstall ----
+
+cd "$T" || exit 1
+is 'install sets the filter' "$(git config --global --get-regexp '^filter\.brevis\.' | sort)" \
+	'filter.brevis.clean git-brevis clean -- %f
+filter.brevis.process git-brevis filter-process
+filter.brevis.required true
+filter.brevis.smudge git-brevis smudge -- %f'
+run git brevis install
+exits 0 'install outside a repository'
+cp "$GIT_CONFIG_GLOBAL" config
+run git brevis install
+same_bytes 'install twice changes nothing' "$GIT_CONFIG_GLOBAL" config
+run git brevis uninstall
+exits 0 'uninstall'
+is 'takes everything away' "$(git config --global --get-regexp brevis)" ""
+is 'and nothing else' "$(git config --global user.name)" 'A Tester'
+run git brevis uninstall
+exits 0 'uninstall twice'
+must git init -q local
+in_dir local run git brevis install --local
+exits 0 'install --local'
+is 'sets this repository only' "$(git config --global --get-regexp brevis) \
+$(git -C local config --local filter.brevis.required)" ' true'
+cp "$DEMO" local/model.safetensors
+in_dir local must git brevis track '*.safetensors'
+commit_all local 'a checkpoint'
+is 'and works' "$(git -C local cat-file blob HEAD:model.safetensors)" "$(cat "$T/pointer")"
+in_dir local run git brevis uninstall --local
+is 'uninstall --local' "$RC $(git -C local config --local --get-regexp '^filter')" '0 '
+
+done_testing

@@ -1,0 +1,177 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Hooks: there after install in any order with git-lfs's, never in the place of somebody else's, and
+# what they do: upload, refuse a push that would leave the remote broken, complete a checkout.
+# shellcheck source=../support/lib.sh
+. "$(dirname "$0")/../support/lib.sh"
+
+# a_commit DIR: a repository with one tracked checkpoint and a remote, hooks as they are.
+a_commit()
+{
+	printf '*.safetensors filter=brevis diff=brevis merge=brevis -text\n' >"$1/.gitattributes"
+	{
+		cat "$DEMO"
+		printf '%s' "$1"
+	} >"$1/model.safetensors"
+	commit_all "$1" 'a checkpoint'
+	new_remote "$1.git"
+	must git -C "$1" remote add origin "file://$T/$1.git"
+}
+
+# hooks_work DESCRIPTION DIR: a push uploads; a push without the object is refused.
+hooks_work()
+{
+	local object
+	object=$(object_of "$2" model.safetensors)
+	check "$1: push" git -C "$2" push -q origin HEAD:main
+	check "$1: the object was uploaded" test -e "$(object_path "$T/$2.git" "$(basename "$object")")"
+
+	new_remote "$2-empty.git"
+	must mv "$object" "$T/aside"
+	run git -C "$2" push "file://$T/$2-empty.git" HEAD:main
+	is "$1: a push without the object is refused" "$((RC != 0))" 1
+	is "$1: nothing arrived" "$(git -C "$2-empty.git" for-each-ref)" ""
+	if grep '^git-brevis: error: ' "$T/err" | grep -q 'model\.safetensors'; then
+		ok "$1: the refusal names the path"
+	else
+		not_ok "$1: the refusal names the path" "$T/err"
+	fi
+	must mv "$T/aside" "$object"
+}
+
+# ---- all orders ----
+
+must git init -q only
+in_dir only check 'install in a repository' git brevis install
+a_commit only
+hooks_work 'git-brevis alone' only
+
+must git init -q after
+in_dir after must git lfs install --local
+in_dir after check 'install after git-lfs' git brevis install
+a_commit after
+hooks_work 'after git-lfs' after
+
+must git init -q before
+in_dir before must git brevis install
+in_dir before run git lfs install --local
+note "git lfs install after git-brevis: exit code $RC"
+a_commit before
+hooks_work 'before git-lfs' before
+
+must git init -q twice
+in_dir twice must git brevis install
+cp -a twice/.git/hooks once
+in_dir twice check 'install twice' git brevis install
+check 'changes nothing' diff -r once twice/.git/hooks
+a_commit twice
+hooks_work 'installed twice' twice
+
+must git init -q tracked
+in_dir tracked must git brevis track '*.safetensors'
+a_commit tracked
+hooks_work 'by track alone' tracked
+
+# ---- somebody else's hooks ----
+
+must git init -q foreign
+for hook in pre-push post-checkout post-merge post-commit; do
+	printf '#!/bin/sh\n# a hook of somebody else\necho %s >>"%s/foreign-ran"\n' "$hook" "$T" \
+		>"foreign/.git/hooks/$hook"
+	chmod +x "foreign/.git/hooks/$hook"
+done
+cp -a foreign/.git/hooks "$T/foreign-hooks"
+in_dir foreign run git brevis install
+contains 'install says which hook it left alone' "$T/err" pre-push
+for hook in pre-push post-checkout post-merge post-commit; do
+	same_bytes "somebody's $hook keeps its bytes" "foreign/.git/hooks/$hook" "foreign-hooks/$hook"
+done
+in_dir foreign run git brevis install --manual
+contains 'install --manual prints the lines to add' "$T/out" 'git brevis hook pre-push'
+contains 'and those of git-lfs' "$T/out" 'git lfs'
+in_dir foreign run git brevis uninstall
+for hook in pre-push post-checkout; do
+	same_bytes "uninstall keeps somebody's $hook" "foreign/.git/hooks/$hook" "foreign-hooks/$hook"
+done
+must git brevis install --skip-repo
+
+# ---- core.hooksPath ----
+
+mkdir "$T/shared-hooks"
+must git init -q elsewhere
+must git -C elsewhere config core.hooksPath "$T/shared-hooks"
+ls elsewhere/.git/hooks >"$T/hooks-before"
+in_dir elsewhere must git brevis install
+check 'core.hooksPath is where the hook is' test -x "$T/shared-hooks/pre-push"
+ls elsewhere/.git/hooks >"$T/hooks-after"
+same_bytes 'and not in .git/hooks' "$T/hooks-after" "$T/hooks-before"
+a_commit elsewhere
+hooks_work 'core.hooksPath' elsewhere
+must git init -q relative
+must git -C relative config core.hooksPath githooks
+mkdir -p relative/githooks relative/sub
+in_dir relative/sub must git brevis install
+check 'a relative core.hooksPath is below the work tree' test -x relative/githooks/pre-push
+must git init -q worktrees
+in_dir worktrees must git brevis install
+must git -C worktrees commit -q --allow-empty -m empty
+must git -C worktrees worktree add -q "$T/worktree"
+in_dir worktree check 'install in a worktree' git brevis install
+is 'puts no hooks into its private directory' \
+	"$(find worktrees/.git/worktrees -name hooks)" ""
+
+# ---- raw files ----
+
+must git init -q raw
+in_dir raw must git brevis track '*.safetensors'
+a_commit raw
+must cp "$DEMO" raw/stray.safetensors
+must without_filter git -C raw add stray.safetensors
+must git -C raw commit -qm 'a raw file'
+run git -C raw push origin HEAD:main
+if grep '^git-brevis: ' "$T/err" | grep -q 'stray\.safetensors'; then
+	ok 'pre-push names a raw file'
+else
+	not_ok 'pre-push names a raw file' "$T/err"
+fi
+if grep -q 'stray\.safetensors.*renormalize\|renormalize.*stray\.safetensors' "$T/err"; then
+	ok 'with the remedy'
+else
+	not_ok 'with the remedy' "$T/err"
+fi
+must git -C raw reset -q --hard HEAD^
+
+# Deleting a remote branch needs no objects.
+must git -C raw push -q origin HEAD:other
+rm -rf raw/.git/lfs/objects
+check 'deleting a branch is no push of objects' git -C raw push -q origin :other
+
+# An object that only the remote has was not pushed by us: nothing to refuse.
+must git clone -q "file://$T/only.git" receiver
+must rm -rf receiver/.git/lfs/objects
+must git -C receiver commit -q --allow-empty -m more
+in_dir receiver must git brevis install
+check 'objects that the remote has may be absent here' git -C receiver push -q origin main
+
+# ---- completing a checkout ----
+
+export GIT_BREVIS_SKIP_SMUDGE=1
+must git clone -q "file://$T/only.git" auto
+in_dir auto must git brevis install
+must git -C auto checkout -q -b side
+contains 'without brevis.autocheckout a pointer stays' auto/model.safetensors 'oid sha256:'
+must git -C auto config brevis.autocheckout true
+check 'checkout with brevis.autocheckout' git -C auto checkout -q main
+same_bytes 'post-checkout completes the file' auto/model.safetensors only/model.safetensors
+is_clean 'and leaves the clone clean' auto
+
+GIT_BREVIS_SKIP_SMUDGE='' must git -C only pull -q --rebase origin main
+printf more >>only/model.safetensors
+GIT_BREVIS_SKIP_SMUDGE='' commit_all only 'changed'
+must git -C only push -q origin HEAD:main
+check 'a merge with brevis.autocheckout' git -C auto pull -q --ff-only origin main
+same_bytes 'post-merge completes the file' auto/model.safetensors only/model.safetensors
+is_clean 'and leaves the clone clean again' auto
+
+done_testing

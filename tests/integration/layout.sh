@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The sources keep to their layout, and no script has a finding of shellcheck.
+BREVIS_TEST_NO_INSTALL=1
+# shellcheck source=../support/lib.sh
+. "$(dirname "$0")/../support/lib.sh"
+
+cd "$TOP" || exit 1
+scripts/check-layout "$BIN/libbrevis.a" >"$T/layout"
+code=$?
+# Its verdicts become this test's own.
+grep -E '^(not )?ok|^#' "$T/layout"
+_count=$(grep -cE '^(not )?ok' "$T/layout")
+[ "$code" -eq 0 ] || _failed=$((_failed + 1))
+at_least 'scripts/check-layout has its verdicts' "$_count" 10
+
+git ls-files -co --exclude-standard | while read -r file; do
+	[ -f "$file" ] && head -n 1 "$file" | grep -qE '^#!/(usr/)?bin/(env )?(ba)?sh' && echo "$file"
+done >"$T/scripts"
+at_least 'there are shell scripts' "$(wc -l <"$T/scripts")" 10
+# SC2317: functions are called through `check`, which shellcheck cannot see.
+while read -r file; do
+	check "shellcheck: $file" shellcheck -x -P SCRIPTDIR -e SC2317 "$file"
+done <"$T/scripts"
+check 'shellcheck: tests/support/lib.sh' shellcheck -x -P SCRIPTDIR tests/support/lib.sh
+
+done_testing

@@ -1,0 +1,58 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes a checkpoint of 3 GiB with one tensor of 2 GiB, in seconds and sparse where it is zero.
+
+usage: big_checkpoint.py DEMO OUT
+
+A third of the big tensor repeats the weights of DEMO, a real checkpoint in BF16, with zeros in
+between. Then come 512 MiB of zeros, and 512 MiB of zeros with islands of weights, both in F32.
+"""
+import json
+import struct
+import sys
+
+MIB = 1 << 20
+BIG = 2048 * MIB
+HALF = 512 * MIB
+
+
+def weights(path):
+    """The data of a checkpoint, cut to whole KiB."""
+    with open(path, "rb") as demo:
+        content = demo.read()
+    data = content[8 + struct.unpack("<Q", content[:8])[0]:]
+    return data[:len(data) // 1024 * 1024]
+
+
+def header():
+    tensors = (
+        ("layers.0.big.weight", "BF16", [1 << 15, 1 << 15], BIG),
+        ("layers.1.zero.weight", "F32", [1 << 13, 1 << 14], HALF),
+        ("layers.2.sparse.weight", "F32", [1 << 13, 1 << 14], HALF),
+    )
+    described, end = {}, 0
+    for name, dtype, shape, size in tensors:
+        described[name] = {"dtype": dtype, "shape": shape, "data_offsets": [end, end + size]}
+        end += size
+    text = json.dumps(described, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text
+
+
+def main():
+    tile = weights(sys.argv[1])
+    weights_block = (tile * (24 * MIB // len(tile) + 1))[:24 * MIB]
+    with open(sys.argv[2], "wb") as out:
+        out.write(header())
+        start = out.tell()
+        for begin in range(start, start + BIG, 64 * MIB):
+            out.seek(begin)
+            out.write(weights_block)
+        for island in range(16):
+            out.seek(start + BIG + HALF + island * 32 * MIB)
+            out.write(tile)
+        out.truncate(start + BIG + 2 * HALF)
+
+
+if __name__ == "__main__":
+    main()

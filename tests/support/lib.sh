@@ -1,0 +1,384 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# What every integration script sources: a disposable directory and HOME, TAP assertions,
+# repositories, and LFS servers that end with the script.
+#
+# A script sources this file, asserts, and calls `done_testing` as its last command. It knows
+#   TOP   the source tree          T     its temporary directory (current directory at the start)
+#   BIN   where git-brevis is      SEED  of everything random, from BREVIS_TEST_SEED
+# and leaves nothing behind, however it ends. BREVIS_TEST_KEEP=1 keeps T for a look.
+
+set -u
+
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
+BIN=$(cd "${BREVIS_TEST_BIN:-$TOP/build}" && pwd -P) || exit 1
+SEED=${BREVIS_TEST_SEED:-1}
+PYTHON=/usr/bin/python3
+# shellcheck disable=SC2034 # for the scripts
+DEMO=$TOP/tests/corpus/demo.safetensors
+
+# ---- isolation ----------------------------------------------------------------------------------
+
+unset "${!GIT_@}" "${!XDG_@}" "${!LC_@}" http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY \
+	ALL_PROXY SSL_CERT_FILE CURL_CA_BUNDLE CDPATH GREP_OPTIONS 2>/dev/null
+export LANG=C.UTF-8 LC_ALL=C.UTF-8 TZ=UTC0 NO_PROXY=127.0.0.1 no_proxy=127.0.0.1
+umask 022
+
+_name=$(basename "$0" .sh)
+T=$(mktemp -d "${TMPDIR:-/tmp}/brevis-test.$_name.XXXXXX") || exit 1
+T=$(cd "$T" && pwd -P)
+export HOME=$T/home XDG_CONFIG_HOME=$T/home/.config XDG_CACHE_HOME=$T/home/.cache
+export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=$T/home/.gitconfig
+export GIT_TERMINAL_PROMPT=0 GIT_ADVICE=0 GIT_PAGER=cat PAGER=cat
+export PATH=$BIN:$PATH
+# A finding of a sanitizer in any process of the test is a failure of the test.
+export ASAN_OPTIONS=log_path=$T/sanitizer:exitcode=99 LSAN_OPTIONS=exitcode=99
+export UBSAN_OPTIONS=log_path=$T/sanitizer:print_stacktrace=1
+mkdir -p "$HOME/.config" && cd "$T" || exit 1
+
+git config --global user.name 'A Tester'
+git config --global user.email tester@example.org
+git config --global init.defaultBranch main
+git config --global protocol.file.allow always
+git config --global advice.detachedHead false
+git config --global gc.auto 0
+export GIT_AUTHOR_DATE='2024-05-01T12:00:00Z' GIT_COMMITTER_DATE='2024-05-01T12:00:00Z'
+
+# ---- assertions ---------------------------------------------------------------------------------
+
+_count=0
+_failed=0
+_done=0
+_pids=()
+
+echo "# $_name seed $SEED git-brevis $BIN"
+
+ok()
+{
+	_count=$((_count + 1))
+	echo "ok $_count - $1"
+}
+
+# not_ok DESCRIPTION [FILE...]: the files' ends are shown.
+not_ok()
+{
+	_count=$((_count + 1))
+	_failed=$((_failed + 1))
+	echo "not ok $_count - $1"
+	shift
+	local file
+	for file in "$@"; do
+		tail -n 25 "$file" | cut -c1-400 | sed 's/^/#   /'
+	done
+}
+
+# A part of the test that cannot be done here, with the reason; counted, never silent.
+not_here()
+{
+	_count=$((_count + 1))
+	echo "ok $_count - $1 # SKIP $2"
+}
+
+note()
+{
+	echo "# $*"
+}
+
+# check DESCRIPTION COMMAND...: the command must succeed; shows what it said if it does not.
+check()
+{
+	local what=$1
+	shift
+	if "$@" >"$T/.said" 2>&1; then
+		ok "$what"
+	else
+		echo "exit code $? of: $*" >>"$T/.said"
+		not_ok "$what" "$T/.said"
+		return 1
+	fi
+}
+
+# must COMMAND...: a step of the set-up, without which going on makes no sense.
+must()
+{
+	"$@" >"$T/.said" 2>&1 && return
+	echo "exit code $? of: $*" >>"$T/.said"
+	not_ok "set-up: $*" "$T/.said"
+	exit 1
+}
+
+# run COMMAND...: keeps the exit code in RC, stdout in $T/out, stderr in $T/err.
+run()
+{
+	RC=0
+	"$@" >"$T/out" 2>"$T/err" </dev/null || RC=$?
+}
+
+# exits CODE DESCRIPTION: of the last `run`.
+exits()
+{
+	if [ "$RC" -eq "$1" ]; then
+		ok "$2"
+	else
+		echo "exit code $RC, wanted $1" >"$T/.said"
+		not_ok "$2" "$T/.said" "$T/out" "$T/err"
+		return 1
+	fi
+}
+
+is()
+{
+	if [ "$2" = "$3" ]; then
+		ok "$1"
+	else
+		printf 'got    %s\nwanted %s\n' "$2" "$3" >"$T/.said"
+		not_ok "$1" "$T/.said"
+		return 1
+	fi
+}
+
+# at_least DESCRIPTION NUMBER FLOOR / at_most DESCRIPTION NUMBER CEILING (integers)
+at_least()
+{
+	if [ "$2" -ge "$3" ]; then
+		ok "$1 ($2, floor $3)"
+	else
+		not_ok "$1 ($2, floor $3)"
+		return 1
+	fi
+}
+
+at_most()
+{
+	if [ "$2" -le "$3" ]; then
+		ok "$1 ($2, ceiling $3)"
+	else
+		not_ok "$1 ($2, ceiling $3)"
+		return 1
+	fi
+}
+
+# contains DESCRIPTION FILE FIXED-STRING
+contains()
+{
+	if grep -qF -e "$3" "$2"; then
+		ok "$1"
+	else
+		echo "not there: $3" >"$T/.said"
+		not_ok "$1" "$T/.said" "$2"
+		return 1
+	fi
+}
+
+same_bytes()
+{
+	check "$1" cmp "$2" "$3"
+}
+
+# is_clean DESCRIPTION [REPO]: git status has nothing to say.
+is_clean()
+{
+	is "$1" "$(git -C "${2:-.}" status --porcelain 2>&1)" ""
+}
+
+# one_line DESCRIPTION [WORD...]: stderr of the last `run` holds exactly one line of git-brevis, an
+# error that has all of these words.
+one_line()
+{
+	local what=$1 word lines
+	shift
+	lines=$(grep -c '^git-brevis: ' "$T/err")
+	if [ "$lines" -ne 1 ] || ! grep -q '^git-brevis: error: ' "$T/err"; then
+		echo "$lines lines of git-brevis, wanted one error" >"$T/.said"
+		not_ok "$what" "$T/.said" "$T/err"
+		return 1
+	fi
+	for word in "$@"; do
+		if ! grep '^git-brevis: error: ' "$T/err" | grep -qiE -e "$word"; then
+			echo "the line lacks: $word" >"$T/.said"
+			not_ok "$what" "$T/.said" "$T/err"
+			return 1
+		fi
+	done
+	ok "$what"
+}
+
+done_testing()
+{
+	local report
+	for report in "$T"/sanitizer*; do
+		[ -e "$report" ] && not_ok "no sanitizer has a finding" "$report"
+	done
+	echo "1..$_count"
+	_done=1
+	[ "$_failed" -eq 0 ] && [ "$_count" -gt 0 ]
+	exit
+}
+
+# ---- ending -------------------------------------------------------------------------------------
+
+_leave()
+{
+	local code=$? pid
+	if [ "$_done" -eq 0 ]; then
+		_count=$((_count + 1))
+		echo "not ok $_count - the script came to its end (exit code $code)"
+		code=1
+	fi
+	for pid in "${_pids[@]}"; do
+		kill "$pid" 2>/dev/null && wait "$pid" 2>/dev/null
+	done
+	cd /
+	if [ -n "${BREVIS_TEST_KEEP:-}" ]; then
+		echo "# kept: $T"
+	else
+		chmod -R u+w "$T" 2>/dev/null
+		rm -rf "$T"
+	fi
+	exit "$code"
+}
+trap _leave EXIT
+trap 'exit 130' INT TERM HUP
+
+# ---- repositories -------------------------------------------------------------------------------
+
+# A repository with everything that `git brevis track` sets up for *.safetensors, committed.
+new_repo()
+{
+	must git init -q "$1"
+	in_dir "$1" must git brevis track '*.safetensors'
+	must git -C "$1" add -A
+	must git -C "$1" commit -qm 'track checkpoints'
+}
+
+# A bare repository; push to file://PATH, so that git-lfs uses its own agent for files.
+new_remote()
+{
+	must git init -q --bare "$1"
+}
+
+in_dir()
+{
+	local dir=$1
+	shift
+	pushd "$dir" >/dev/null || exit 1
+	"$@"
+	local code=$?
+	popd >/dev/null || exit 1
+	return "$code"
+}
+
+commit_all()
+{
+	must git -C "$1" add -A
+	must git -C "$1" commit -qm "$2"
+}
+
+# one_by_one COMMAND...: git with a configuration that has no filter process, so that it runs clean and
+# smudge for each file.
+one_by_one()
+{
+	cp "$GIT_CONFIG_GLOBAL" "$T/one-by-one"
+	git config -f "$T/one-by-one" --unset filter.brevis.process
+	GIT_CONFIG_GLOBAL=$T/one-by-one "$@"
+}
+
+# without_filter COMMAND...: git on a machine where nobody installed git-brevis.
+without_filter()
+{
+	cp "$GIT_CONFIG_GLOBAL" "$T/without-filter"
+	git config -f "$T/without-filter" --remove-section filter.brevis
+	GIT_CONFIG_GLOBAL=$T/without-filter "$@"
+}
+
+# object_of REPO PATH [REVISION]: the file of the LFS object behind a path.
+object_of()
+{
+	local oid
+	oid=$(git -C "$1" cat-file blob "${3:-HEAD}:$2" | sed -n 's/^oid sha256://p')
+	object_path "$1" "$oid"
+}
+
+object_path()
+{
+	local common
+	common=$(git -C "$1" rev-parse --path-format=absolute --git-common-dir)
+	echo "$common/lfs/objects/${2:0:2}/${2:2:2}/$2"
+}
+
+# Every file below a directory but git's own, as "sha256  path".
+listing()
+{
+	(cd "$1" && find . -name .git -prune -o -type f -print0 | LC_ALL=C sort -z | xargs -0r sha256sum)
+}
+
+# Lines of a trace file that tell of a compression.
+compressions()
+{
+	if [ -e "$1" ]; then grep -c compressed "$1"; else echo 0; fi
+}
+
+# ---- servers ------------------------------------------------------------------------------------
+
+free_port()
+{
+	"$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# _started PORT PID LOG: waits until the port answers.
+_started()
+{
+	local tries
+	_pids+=("$2")
+	for tries in $(seq 600); do
+		if (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; then
+			note "server on port $1 answers after $((tries * 100)) ms"
+			return
+		fi
+		kill -0 "$2" 2>/dev/null || break
+		sleep 0.1
+	done
+	not_ok "set-up: a server starts" "$3"
+	exit 1
+}
+
+# shellcheck disable=SC2034 # LFS_URL is for the scripts
+# start_jgit_lfs DIR: JGit's LFS server over DIR. Sets LFS_URL. Objects lie in DIR/ab/cd/OID.
+start_jgit_lfs()
+{
+	local port
+	port=$(free_port)
+	mkdir -p "$1"
+	java -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp '/usr/share/java/*' \
+		org.eclipse.jgit.pgm.Main debug-lfs-store --store FS -p "$port" "$1" \
+		>"$T/jgit.log" 2>&1 &
+	_started "$port" $! "$T/jgit.log"
+	LFS_URL=http://127.0.0.1:$port/lfs
+}
+
+# shellcheck disable=SC2034 # LFS_URL is for the scripts
+# start_fixture_lfs DIR [OPTION...]: support/lfs_fixture.py over DIR. Sets LFS_URL. Faults: see there.
+start_fixture_lfs()
+{
+	local dir=$1 port
+	shift
+	port=$(free_port)
+	mkdir -p "$dir"
+	"$PYTHON" "$TOP/tests/support/lfs_fixture.py" --port "$port" "$@" "$dir" >"$dir.log" 2>&1 &
+	_started "$port" $! "$dir.log"
+	LFS_URL=http://127.0.0.1:$port/lfs
+}
+
+# use_lfs_server REPO URL
+use_lfs_server()
+{
+	git -C "$1" config lfs.url "$2"
+	git -C "$1" config lfs.locksverify false
+}
+
+# ---- the program is installed for this HOME -----------------------------------------------------
+
+if [ -z "${BREVIS_TEST_NO_INSTALL:-}" ]; then
+	must git brevis install
+fi

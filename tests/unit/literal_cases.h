@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Words of many shapes, and each coding on its own, for the tests of literals. */
+#ifndef TESTS_UNIT_LITERAL_CASES_H
+#define TESTS_UNIT_LITERAL_CASES_H
+
+#include "core/base/bits.h"
+#include "core/entropy/histogram.h"
+#include "core/entropy/huffman_encode.h"
+#include "core/entropy/literal_encode.h"
+#include "core/entropy/packed_encode.h"
+#include "core/entropy/rans_encode.h"
+#include "core/entropy/words.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+
+static uint64_t seed;
+
+static uint64_t random_word(void)
+{
+	uint64_t z = seed += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+static size_t random_below(size_t n)
+{
+	return (size_t)(random_word() % n);
+}
+
+/* ---- words ---------------------------------------------------------------------------------- */
+
+enum shape { UNIFORM, SKEWED, BELL, BIMODAL, NARROW, CONSTANT, SHAPES };
+
+static uint64_t shaped_word(enum shape shape, uint64_t offset)
+{
+	uint64_t r = random_word();
+	unsigned zeros = r ? (unsigned)__builtin_clzll(r) : 64;
+
+	switch (shape) {
+	case SKEWED:
+		return offset + zeros;
+	case BELL:
+		return offset + (r & 15) + (r >> 8 & 15) + (r >> 16 & 15) + (r >> 24 & 15);
+	case BIMODAL:
+		return (r >> 60 ? offset : ~offset) - zeros;
+	case NARROW:
+		return offset + (r & 7);
+	case CONSTANT:
+		return offset;
+	default:
+		return r;
+	}
+}
+
+/* Memory of exactly count words (at least one byte), for the sanitizer to guard. */
+static void *new_words(unsigned width, size_t count)
+{
+	void *words = malloc(count ? count * word_bytes(width) : 1);
+
+	assert_non_null(words);
+	return words;
+}
+
+static void *shaped_words(enum shape shape, unsigned width, size_t count)
+{
+	uint64_t offset = random_word();
+	void *words = new_words(width, count);
+	size_t i;
+
+	/* Room above the offset, so that few words wrap around. */
+	if (shape != UNIFORM && width > 3)
+		offset &= low_bits(width - 1);
+	for (i = 0; i < count; i++)
+		word_set(words, word_bytes(width), i, shaped_word(shape, offset) & low_bits(width));
+	return words;
+}
+
+/* ---- decoding ------------------------------------------------------------------------------- */
+
+/* Decodes in pieces of random lengths. Returns the first failure. */
+static int decode_pieces(const struct literal *literal, void *words, struct brevis_error *err)
+{
+	struct literal_decoder *decoder;
+	unsigned size = word_bytes(literal->width);
+	size_t most = random_below(3) ? 1 + random_below(200) : literal->count + 1;
+	size_t done = 0;
+	int status = literal_decoder_new(literal, &decoder, err);
+
+	if (status)
+		return status;
+	while (!status && done < literal->count) {
+		size_t count = random_below(most + 1);
+
+		count = count < literal->count - done ? count : literal->count - done;
+		status = literal_decoder_next(decoder, (uint8_t *)words + done * size, count, err);
+		done += count;
+	}
+	if (!status)
+		status = literal_decoder_finish(decoder, err);
+	literal_decoder_free(decoder);
+	return status;
+}
+
+static int decode(const void *bytes, size_t size, unsigned width, size_t count, void *words,
+		  struct brevis_error *err)
+{
+	struct span in = span_of(bytes, size);
+	struct literal literal;
+	int status = literal_parse(&in, width, count, &literal, err);
+
+	if (status)
+		return status;
+	return decode_pieces(&literal, words, err);
+}
+
+/* ---- encoding in a given way ---------------------------------------------------------------- */
+
+static void encode_packed(struct buffer *out, const void *words, unsigned width, size_t count)
+{
+	uint64_t smallest = 0;
+	uint64_t largest = 0;
+	uint64_t size;
+	unsigned bits;
+	uint8_t *to;
+
+	if (count)
+		word_range(words, width, count, &smallest, &largest);
+	bits = bit_length(largest - smallest);
+	buffer_u8(out, LITERAL_PACKED);
+	buffer_varint(out, smallest);
+	buffer_u8(out, (uint8_t)bits);
+	assert_true(packed_size(count, bits, &size));
+	to = buffer_extend(out, size);
+	assert_non_null(to);
+	packed_encode(to, words, width, count, smallest, bits);
+}
+
+static void encode_huffman(struct buffer *out, const void *words, unsigned width, size_t count,
+			   const uint32_t *histogram)
+{
+	struct huffman_plan plan;
+
+	assert_int_equal(huffman_plan_init(&plan, histogram, width, NULL), BREVIS_OK);
+	buffer_u8(out, LITERAL_HUFFMAN);
+	huffman_encode(out, &plan, words, width, count);
+	assert_int_equal(out->size, 1 + huffman_plan_size(&plan));
+	huffman_plan_release(&plan);
+}
+
+static void encode_rans(struct buffer *out, const void *words, unsigned width, size_t count,
+			const uint32_t *histogram, unsigned lanes)
+{
+	struct frequency_plan plan;
+	bool fits;
+
+	assert_int_equal(frequency_plan_init(&plan, histogram, width, count, NULL), BREVIS_OK);
+	buffer_u8(out, LITERAL_RANS);
+	assert_int_equal(
+		rans_encode(out, &plan, lanes, words, width, count, UINT32_MAX / 4, &fits, NULL),
+		BREVIS_OK);
+	assert_true(fits);
+	frequency_plan_release(&plan);
+}
+
+static unsigned distinct(const uint32_t *histogram, unsigned width)
+{
+	unsigned n = 0;
+	unsigned i;
+
+	for (i = 0; i < 1u << width; i++)
+		n += histogram[i] > 0;
+	return n;
+}
+
+/* Takes the seed from the environment, or from the clock, and says it. */
+static void seed_init(void)
+{
+	const char *given = getenv("BREVIS_TEST_SEED");
+
+	seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
+	printf("seed: %llu (BREVIS_TEST_SEED replays it)\n", (unsigned long long)seed);
+}
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What track and untrack do to a .gitattributes file, and the guard's patterns. */
+#include "tests/unit/sandbox.h"
+
+#include "filter/attributes_file.h"
+#include "filter/guard.h"
+
+#define FILE_NAME ".gitattributes"
+
+/* Tracks or untracks one pattern and saves. */
+static enum attributes_change apply(const char *pattern, bool track)
+{
+	struct attributes_file *file = attributes_file_load(FILE_NAME);
+	enum attributes_change change;
+
+	assert_non_null(file);
+	change = track ? attributes_file_track(file, pattern)
+		       : attributes_file_untrack(file, pattern);
+	assert_int_equal(attributes_file_save(file), 0);
+	attributes_file_free(file);
+	return change;
+}
+
+static void test_track_new_file(void **state)
+{
+	(void)state;
+	assert_int_equal(apply("*.st", true), ATTRIBUTES_CHANGED);
+	assert_file(FILE_NAME, "*.st filter=brevis diff=brevis merge=brevis -text\n");
+	assert_int_equal(apply("*.st", true), ATTRIBUTES_SAME);
+	assert_file(FILE_NAME, "*.st filter=brevis diff=brevis merge=brevis -text\n");
+}
+
+static void test_keeps_what_is_not_ours(void **state)
+{
+	(void)state;
+	put_text(FILE_NAME,
+		 "# note\n\n  *.txt  text eol=lf\n[attr]x filter=brevis\n*.st -diff lockable "
+		 "filter=lfs\nlast");
+	assert_int_equal(apply("*.st", true), ATTRIBUTES_CHANGED);
+	assert_file(FILE_NAME, "# note\n\n  *.txt  text eol=lf\n[attr]x filter=brevis\n*.st "
+			       "filter=brevis diff=brevis merge=brevis -text lockable\nlast\n");
+	assert_int_equal(apply("*.st", false), ATTRIBUTES_CHANGED);
+	assert_file(FILE_NAME, "# note\n\n  *.txt  text eol=lf\n[attr]x filter=brevis\n*.st "
+			       "lockable\nlast\n");
+}
+
+static void test_no_change_no_write(void **state)
+{
+	struct stat before;
+	struct stat after;
+
+	(void)state;
+	put_text(FILE_NAME, "*.st   -text merge=brevis  filter=brevis diff=brevis");
+	assert_int_equal(stat(FILE_NAME, &before), 0);
+	assert_int_equal(apply("*.st", true), ATTRIBUTES_SAME);
+	assert_int_equal(apply("*.other", false), ATTRIBUTES_SAME);
+	assert_int_equal(stat(FILE_NAME, &after), 0);
+	assert_int_equal(before.st_ino, after.st_ino);
+	assert_file(FILE_NAME, "*.st   -text merge=brevis  filter=brevis diff=brevis");
+}
+
+static void test_line_ends(void **state)
+{
+	(void)state;
+	put_text(FILE_NAME, "*.a text\r\n*.st filter=lfs\r\n*.b text\n");
+	apply("*.st", true);
+	apply("*.new", true);
+	assert_file(FILE_NAME, "*.a text\r\n*.st filter=brevis diff=brevis merge=brevis -text\r\n"
+			       "*.b text\n*.new filter=brevis diff=brevis merge=brevis -text\r\n");
+	apply("*.new", false);
+	assert_file(FILE_NAME, "*.a text\r\n*.st filter=brevis diff=brevis merge=brevis -text\r\n"
+			       "*.b text\n");
+}
+
+static void test_untrack_all_removes_file(void **state)
+{
+	(void)state;
+	apply("*.st", true);
+	assert_int_equal(apply("*.st", false), ATTRIBUTES_CHANGED);
+	assert_int_equal(access(FILE_NAME, F_OK), -1);
+	assert_int_equal(apply("*.st", false), ATTRIBUTES_SAME);
+	assert_int_equal(access(FILE_NAME, F_OK), -1);
+}
+
+/* A later line wins in git, so that is the one to change. */
+static void test_last_line_counts(void **state)
+{
+	(void)state;
+	put_text(FILE_NAME, "*.st filter=brevis diff=brevis merge=brevis -text\n*.st -filter\n");
+	assert_int_equal(apply("*.st", true), ATTRIBUTES_CHANGED);
+	assert_file(FILE_NAME, "*.st filter=brevis diff=brevis merge=brevis -text\n"
+			       "*.st filter=brevis diff=brevis merge=brevis -text\n");
+}
+
+static void test_mode_and_links(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	put_text(FILE_NAME, "x text\n");
+	assert_int_equal(chmod(FILE_NAME, 0640), 0);
+	apply("*.st", true);
+	assert_int_equal(stat(FILE_NAME, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0640);
+	assert_int_equal(rename(FILE_NAME, "target"), 0);
+	assert_int_equal(symlink("target", FILE_NAME), 0);
+	assert_null(attributes_file_load(FILE_NAME));
+}
+
+static void collect(void *ctx, const char *pattern, bool tracked)
+{
+	char *list = ctx;
+
+	strcat(list, tracked ? "+" : "-");
+	strcat(list, pattern);
+	strcat(list, ";");
+}
+
+static void test_each(void **state)
+{
+	struct attributes_file *file;
+	char list[256] = "";
+
+	(void)state;
+	put_text(FILE_NAME,
+		 "# c\n*.a filter=brevis\n[attr]m filter=brevis\n\"q x\" filter=brevis\n*.b "
+		 "filter=brevish\n*.c -filter=brevis\n*.d\tfilter=brevis\r\n");
+	file = attributes_file_load(FILE_NAME);
+	assert_non_null(file);
+	attributes_file_each(file, collect, list);
+	attributes_file_free(file);
+	assert_string_equal(list, "+*.a;+\"q x\";-*.b;-*.c;+*.d;");
+}
+
+static void assert_pattern(const char *typed, bool literal, const char *expected)
+{
+	char *pattern = attributes_pattern(typed, literal);
+
+	assert_non_null(pattern);
+	assert_string_equal(pattern, expected);
+	free(pattern);
+}
+
+static void test_patterns(void **state)
+{
+	(void)state;
+	assert_pattern("*.st", false, "*.st");
+	assert_pattern("./a/*.st", false, "a/*.st");
+	assert_pattern("././/a", false, "a");
+	assert_pattern("a b\tc\nd", false, "a[[:space:]]b[[:space:]]c[[:space:]]d");
+	assert_pattern("#a", false, "\\#a");
+	assert_pattern("!a", false, "\\!a");
+	assert_pattern("\"a", false, "\\\"a");
+	assert_pattern("a[1]*?\\", true, "a\\[1\\]\\*\\?\\\\");
+	assert_pattern("a[1]*", false, "a[1]*");
+	assert_pattern("", false, "");
+}
+
+/* Whatever a file is called, git finds it by the pattern made of its name, and no other. */
+static void test_literal_names_in_git(void **state)
+{
+	static const char *const names[] = {"plain", "sp ace", "q\"x",   "\"q",
+					    "b\\s",  "br[1]",  "#hash",  "!bang",
+					    "st*r",  "quest?", "tab\tx", "[attr]x"};
+
+	(void)state;
+	sh("git init -q .");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char *pattern = attributes_pattern(names[i], true);
+		char *answer;
+
+		assert_non_null(pattern);
+		unlink(FILE_NAME);
+		apply(pattern, true);
+		put_file("ask", names[i], strlen(names[i]) + 1);
+		sh("git check-attr -z --stdin filter <ask | tr '\\000' '\\n' | tail -n 1 >answer");
+		answer = get_text("answer");
+		assert_string_equal(answer, "brevis\n");
+		free(answer);
+		put_file("ask", "other", 6);
+		sh("git check-attr -z --stdin filter <ask | tr '\\000' '\\n' | tail -n 1 >answer");
+		assert_file("answer", "unspecified\n");
+		free(pattern);
+	}
+}
+
+static void assert_guard(const char *prefix, const char *pattern, const char *expected)
+{
+	char *text = guard_pattern(prefix, pattern);
+
+	assert_non_null(text);
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+static void test_guard_patterns(void **state)
+{
+	(void)state;
+	assert_guard("", "*.st", "*.st");
+	assert_guard("", "/top.st", "/top.st");
+	assert_guard("sub/", "*.st", "sub/**/*.st");
+	assert_guard("sub/", "/x.st", "sub/x.st");
+	assert_guard("sub/", "a/*.st", "sub/a/*.st");
+	assert_guard("s[1]/", "*.st", "s\\[1]/**/*.st");
+	assert_guard("", "a,b", "a?b");
+}
+
+static void test_guard_list(void **state)
+{
+	struct repository *repository;
+	bool changed = false;
+
+	(void)state;
+	sh("git init -q . && git config -f .lfsconfig lfs.url http://example.org/x && "
+	   "git config -f .lfsconfig lfs.fetchexclude 'old , *.bin'");
+	assert_int_equal(repository_open(&repository), 0);
+	assert_int_equal(guard_add(repository, "*.st", &changed), 0);
+	assert_true(changed);
+	changed = false;
+	assert_int_equal(guard_add(repository, "*.bin", &changed), 0);
+	assert_false(changed);
+	sh("test \"$(git config -f .lfsconfig lfs.fetchexclude)\" = 'old , *.bin,*.st'");
+	assert_int_equal(guard_remove(repository, "old", &changed), 0);
+	assert_true(changed);
+	sh("test \"$(git config -f .lfsconfig lfs.fetchexclude)\" = '*.bin,*.st'");
+	assert_int_equal(guard_remove(repository, "*.bin", &changed), 0);
+	assert_int_equal(guard_remove(repository, "*.st", &changed), 0);
+	sh("! git config -f .lfsconfig lfs.fetchexclude");
+	sh("test \"$(git config -f .lfsconfig lfs.url)\" = http://example.org/x");
+	repository_free(repository);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SANDBOX_TEST(test_track_new_file),
+		SANDBOX_TEST(test_keeps_what_is_not_ours),
+		SANDBOX_TEST(test_no_change_no_write),
+		SANDBOX_TEST(test_line_ends),
+		SANDBOX_TEST(test_untrack_all_removes_file),
+		SANDBOX_TEST(test_last_line_counts),
+		SANDBOX_TEST(test_mode_and_links),
+		SANDBOX_TEST(test_each),
+		SANDBOX_TEST(test_patterns),
+		SANDBOX_TEST(test_literal_names_in_git),
+		SANDBOX_TEST(test_guard_patterns),
+		SANDBOX_TEST(test_guard_list),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Causes out of git-lfs's stderr: one line that tells, of many that do not. */
+#include "filter/lfs_cause.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define AB8 "abababab"
+#define OID AB8 AB8 AB8 AB8 AB8 AB8 AB8 AB8
+#define BEGIN                                                                                      \
+	"Downloading " OID " (12 B)\nError downloading object: " OID " (abababa): Smudge error: "  \
+	"Error downloading " OID " (" OID "): "
+#define END                                                                                        \
+	"\n\nErrors logged to '/r/.git/lfs/logs/x.log'.\nUse `git lfs logs last` to view the "     \
+	"log.\n"
+
+static void expect(const char *text, const char *cause, bool general)
+{
+	char copy[2048];
+	char out[400];
+
+	snprintf(copy, sizeof(copy), "%s", text);
+	assert_int_equal(lfs_cause(copy, OID, out, sizeof(out)), general);
+	assert_string_equal(out, cause);
+}
+
+static void test_causes(void **state)
+{
+	(void)state;
+	expect(BEGIN "error transferring \"" OID "\": [0] remote missing object " OID END,
+	       "the remote does not have it", false);
+	expect(BEGIN "error transferring \"" OID "\": [404] object not found" END,
+	       "object not found", false);
+	expect(BEGIN "error transferring \"" OID "\": no code" END, "no code", false);
+	expect(BEGIN "batch request: missing protocol: \"\"" END,
+	       "there is no remote to download it from", true);
+	expect(BEGIN "batch response: Post \"http://127.0.0.1:1/x\": connection refused" END,
+	       "Post \"http://127.0.0.1:1/x\": connection refused", true);
+}
+
+static void test_other_output(void **state)
+{
+	(void)state;
+	expect("", "git-lfs does not say why", false);
+	expect(END, "git-lfs does not say why", false);
+	expect("git: 'lfs' is not a git command. See 'git --help'.\n",
+	       "git: 'lfs' is not a git command. See 'git --help'.", false);
+	expect("\npanic: the last words\n\ngoroutine 1 [running]:\n", "panic: the last words",
+	       false);
+	/* What it says about another object is not the cause. */
+	expect("Error: 0000 (0000): other\n" BEGIN "its own" END "Error: 1111 (1111): later\n",
+	       "its own", false);
+}
+
+static void test_long_cause(void **state)
+{
+	char text[3000];
+	char out[100];
+
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	lfs_cause(text, OID, out, sizeof(out));
+	assert_int_equal(strlen(out), 99);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_causes),
+		cmocka_unit_test(test_other_output),
+		cmocka_unit_test(test_long_cause),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

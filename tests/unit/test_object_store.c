@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Objects: where they lie, how they get there, and that nothing is left where they cannot. */
+#include "filter/object_store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define OID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+struct fixture {
+	char dir[64];
+	char lfs[80];
+	struct object_store *store;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	snprintf(f->dir, sizeof(f->dir), "/tmp/brevis-unit-XXXXXX");
+	if (!mkdtemp(f->dir))
+		return -1;
+	snprintf(f->lfs, sizeof(f->lfs), "%s/.git/lfs", f->dir);
+	f->store = object_store_new(f->lfs);
+	*state = f;
+	return f->store ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+	char command[128];
+
+	object_store_free(f->store);
+	snprintf(command, sizeof(command), "rm -rf '%s'", f->dir);
+	free(f);
+	return system(command);
+}
+
+/* Number of files in lfs/tmp. */
+static int leftovers(const struct fixture *f)
+{
+	char path[128];
+	struct dirent *entry;
+	int count = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/tmp", f->lfs);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir)))
+		count += entry->d_name[0] != '.';
+	if (dir)
+		closedir(dir);
+	return count;
+}
+
+static struct pointer place(struct fixture *f, const char *oid, const void *data, size_t len)
+{
+	struct pointer pointer = {.size = len};
+	struct new_object *object = new_object_create(f->store, "a test");
+
+	strcpy(pointer.oid, oid);
+	assert_non_null(object);
+	assert_int_equal(new_object_write(object, data, len), 0);
+	assert_int_equal(new_object_place(object, &pointer), 0);
+	new_object_free(object);
+	return pointer;
+}
+
+static void test_path(void **state)
+{
+	struct fixture *f = *state;
+	char expected[256];
+	char *path = object_store_path(f->store, OID);
+
+	snprintf(expected, sizeof(expected), "%s/objects/01/23/" OID, f->lfs);
+	assert_string_equal(path, expected);
+	assert_int_equal(access(f->lfs, F_OK), -1); /* nothing was created */
+	free(path);
+}
+
+static void test_place(void **state)
+{
+	struct fixture *f = *state;
+	struct pointer pointer = {.oid = OID, .size = 5};
+	struct object_file file;
+	struct stat st;
+	char bytes[5];
+	char *path;
+
+	assert_false(object_store_has(f->store, &pointer));
+	umask(027);
+	pointer = place(f, OID, "hello", 5);
+	umask(022);
+	assert_true(object_store_has(f->store, &pointer));
+	assert_int_equal(leftovers(f), 0);
+	path = object_store_path(f->store, OID);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0640);
+	free(path);
+	assert_int_equal(object_file_open(&file, f->store, OID), 0);
+	assert_int_equal(file.source.size, 5);
+	assert_int_equal(file.source.read_at(file.source.ctx, bytes, 3, 1), 0);
+	assert_memory_equal(bytes, "ell", 3);
+	assert_int_not_equal(file.source.read_at(file.source.ctx, bytes, 5, 1), 0);
+	assert_false(object_file_is_archive(&file));
+	object_file_close(&file);
+	pointer.size = 6;
+	assert_false(object_store_has(f->store, &pointer));
+	pointer.size = 0;
+	assert_true(object_store_has(f->store, &pointer));
+}
+
+/* git-lfs hard-links objects: what is there stays the same file, unless its size is wrong. */
+static void test_immutable(void **state)
+{
+	struct fixture *f = *state;
+	char *path = object_store_path(f->store, OID);
+	struct stat first, now;
+
+	place(f, OID, "hello", 5);
+	assert_int_equal(stat(path, &first), 0);
+	place(f, OID, "HELLO", 5);
+	assert_int_equal(stat(path, &now), 0);
+	assert_int_equal(now.st_ino, first.st_ino);
+	assert_int_equal(leftovers(f), 0);
+	assert_int_equal(truncate(path, 2), 0);
+	place(f, OID, "hello", 5);
+	assert_int_equal(stat(path, &now), 0);
+	assert_int_equal(now.st_size, 5);
+	assert_int_not_equal(now.st_ino, first.st_ino);
+	free(path);
+}
+
+static void test_abandoned(void **state)
+{
+	struct fixture *f = *state;
+	struct new_object *object = new_object_create(f->store, "a test");
+
+	assert_non_null(object);
+	assert_int_equal(leftovers(f), 1);
+	assert_int_equal(new_object_write(object, "x", 1), 0);
+	new_object_free(object);
+	assert_int_equal(leftovers(f), 0);
+	new_object_free(NULL);
+}
+
+/* Large writes and small ones keep their order, and can be read back before the object is placed.
+ */
+static void test_read_back(void **state)
+{
+	struct fixture *f = *state;
+	struct new_object *object = new_object_create(f->store, "a test");
+	const size_t total = 3000000;
+	uint8_t *data = malloc(total);
+	uint8_t *back = malloc(total);
+	struct object_file file;
+	size_t at = 0;
+	size_t n;
+
+	assert_true(object && data && back);
+	for (n = 0; n < total; n++)
+		data[n] = (uint8_t)(n * 2654435761u >> 11);
+	for (n = 1; at < total; n = n * 3 + 1) {
+		size_t len = n > total - at ? total - at : n;
+
+		assert_int_equal(new_object_write(object, data + at, len), 0);
+		at += len;
+	}
+	assert_int_equal(new_object_flush(object), 0);
+	assert_int_equal(object_file_from_fd(&file, new_object_fd(object)), 0);
+	assert_int_equal(file.source.size, total);
+	assert_int_equal(file.source.read_at(file.source.ctx, back, total, 0), 0);
+	assert_memory_equal(back, data, total);
+	new_object_free(object);
+	free(data);
+	free(back);
+}
+
+static void test_no_store(void **state)
+{
+	struct fixture *f = *state;
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/.git", f->dir);
+	assert_int_equal(mkdir(path, 0777), 0);
+	fd = open(f->lfs, O_WRONLY | O_CREAT, 0666); /* a file in its place */
+	assert_true(fd >= 0);
+	close(fd);
+	assert_null(new_object_create(f->store, "a test"));
+}
+
+static void test_no_room(void **state)
+{
+	struct fixture *f = *state;
+	struct new_object *object = new_object_create(f->store, "a test");
+	struct pointer pointer = {.oid = OID, .size = 2000000};
+	struct rlimit limit, before;
+	char *data = calloc(1, 1000000);
+
+	assert_true(object && data);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	limit = before;
+	limit.rlim_cur = 1500000;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	new_object_write(object, data, 1000000);
+	new_object_write(object, data, 1000000);
+	assert_int_equal(new_object_place(object, &pointer), -1);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(new_object_failure(object), EFBIG);
+	new_object_free(object);
+	assert_int_equal(leftovers(f), 0);
+	assert_false(object_store_has(f->store, &pointer));
+	free(data);
+}
+
+static void test_no_object(void **state)
+{
+	struct fixture *f = *state;
+	char *path = object_store_path(f->store, OID);
+	struct pointer pointer = {.oid = OID, .size = 4096};
+	struct object_file file;
+
+	errno = 0;
+	assert_int_equal(object_file_open(&file, f->store, OID), -1);
+	assert_int_equal(errno, ENOENT);
+	place(f, OID, "hello", 5);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkdir(path, 0777), 0); /* a directory of its name is no object */
+	assert_int_equal(object_file_open(&file, f->store, OID), -1);
+	assert_int_equal(errno, EISDIR);
+	assert_false(object_store_has(f->store, &pointer));
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(mkfifo(path, 0666), 0); /* nor does a pipe hold us up */
+	assert_int_equal(object_file_open(&file, f->store, OID), -1);
+	free(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_path, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_place, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_immutable, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_abandoned, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_read_back, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_no_store, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_no_object, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -114,7 +114,7 @@ struct brevis_tensor_info {
 	const uint64_t *shape;
 	size_t rank;
 	uint64_t offset;      /* in the original file */
-	uint64_t size;        /* in bytes */
+	uint64_t size;        /* in bytes, as the header says; an irregular file may end before */
 	uint64_t stored_size; /* bytes that its own records take in the archive */
 };
 
@@ -123,7 +123,7 @@ bool brevis_is_archive(const void *data, size_t len);
 
 /**
  * Opens an archive: reads and checks its beginning, index and end, and decodes no record.
- * The source's callbacks must stay usable until the archive is freed. Memory: about 24 bytes for
+ * The source's callbacks must stay usable until the archive is freed. Memory: about 48 bytes for
  * each piece.
  */
 int brevis_archive_open(const struct brevis_source *source, struct brevis_archive **out,
@@ -132,7 +132,7 @@ void brevis_archive_free(struct brevis_archive *archive);
 
 const struct brevis_archive_info *brevis_archive_info(const struct brevis_archive *archive);
 
-/** Describes piece number i < info->pieces. Reads the first bytes of its record. */
+/** Describes piece number i < info->pieces. */
 int brevis_archive_piece(const struct brevis_archive *archive, uint64_t i,
 			 struct brevis_piece_info *out, struct brevis_error *err);
 
@@ -155,7 +155,7 @@ int brevis_archive_program(const struct brevis_archive *archive, uint64_t i, cha
 			   struct brevis_error *err);
 
 struct brevis_decode_options {
-	unsigned threads; /* workers; 0 means one for each processor */
+	unsigned threads; /* workers, at most 256; 0 means one for each processor */
 };
 
 /**
@@ -171,12 +171,13 @@ int brevis_archive_decode(const struct brevis_archive *archive,
 /* ---- writing archives ----------------------------------------------------------------------- */
 
 struct brevis_encode_options {
-	unsigned threads; /* workers; 0 means one for each processor. Never changes the bytes. */
+	unsigned threads; /* as for decoding; never changes the bytes */
 
 	/**
 	 * Archives of earlier revisions, most likely first. Their records are reused for tensors
 	 * that did not change. While the input equals the beginning of one of them, nothing is
 	 * compressed and nothing written. They stay the caller's and must outlive the encoder.
+	 * What they say of themselves is believed: decode the result before you trust it.
 	 */
 	const struct brevis_archive *const *known;
 	size_t known_count;

@@ -90,7 +90,7 @@ int brevis_archive_decode(const struct brevis_archive *archive,
 			  const struct brevis_decode_options *options, brevis_write_fn write,
 			  void *ctx, struct brevis_error *err)
 {
-	unsigned threads = options && options->threads ? options->threads : pool_processors();
+	unsigned threads = pool_threads(options ? options->threads : 0);
 	struct decoding d = {.archive = archive, .write = write, .ctx = ctx, .err = err};
 	size_t i;
 	int status = BREVIS_OK;

@@ -34,7 +34,7 @@ struct pool {
 	pthread_cond_t done; /* a ticket is done */
 };
 
-unsigned pool_processors(void)
+static unsigned processors(void)
 {
 	cpu_set_t set;
 	int n;
@@ -43,6 +43,13 @@ unsigned pool_processors(void)
 		return 1;
 	n = CPU_COUNT(&set);
 	return n > 0 ? (unsigned)n : 1;
+}
+
+unsigned pool_threads(unsigned wanted)
+{
+	unsigned threads = wanted ? wanted : processors();
+
+	return threads < POOL_THREADS_MAX ? threads : POOL_THREADS_MAX;
 }
 
 static struct ticket *ticket_at(struct pool *pool, size_t number)

@@ -13,8 +13,11 @@
 
 struct pool;
 
-/** Processors this process may use, at least 1. */
-unsigned pool_processors(void);
+/** More workers than this only wait for each other. */
+#define POOL_THREADS_MAX 256
+
+/** The number of workers to start when wanted were asked for: 0 means one for each processor. */
+unsigned pool_threads(unsigned wanted);
 
 /**
  * Starts threads workers, each of which calls run(job) for one job after another. At most capacity

@@ -103,7 +103,7 @@ int brevis_encoder_new(const struct brevis_encode_options *options, brevis_write
 		return error_nomem(err);
 	if (!options)
 		options = &defaults;
-	threads = options->threads ? options->threads : pool_processors();
+	threads = pool_threads(options->threads);
 	/* One piece for each worker, one that is ready for it, one that grows. */
 	e->job_count = threads > 1 ? threads + 2 : 1;
 	e->write = write;

@@ -82,7 +82,7 @@ static uint64_t huffman_bits(const struct summary *s, size_t count)
 
 	if (s->kraft <= one)
 		return s->huffman;
-	/* In steps that log2_fixed can take. */
+	/* Less 8 bits of it, for log2_fixed. */
 	excess = log2_fixed((uint32_t)(s->kraft >> 8)) -
 		 ((uint64_t)(KRAFT_FRACTION - 8) << LOG2_FRACTION);
 	return s->huffman + (count * excess >> LOG2_FRACTION);

@@ -5,8 +5,8 @@
  * The search is target-directed (paper section 3.3): a stream is taken apart by the inverse of an
  * operator, each part becomes the target of a child. Parts that are constant become const, runs at
  * both ends are split off with concat, and of all cuts of the words into adjacent fields the best
- * merge is found by dynamic programming over the exact order-0 costs that one histogram gives
- * (partition.h). Exact serialised size decides between the programs found and the plain literal.
+ * merge is found by dynamic programming over the order-0 costs that one exact histogram gives
+ * (partition.h). Exact serialised size decides between that merge and the plain literal.
  */
 #ifndef CORE_SYNTHESIS_SYNTHESIZE_H
 #define CORE_SYNTHESIS_SYNTHESIZE_H

@@ -7,7 +7,6 @@
 #include "core/entropy/histogram.h"
 #include "core/entropy/huffman_encode.h"
 #include "core/entropy/literal_encode.h"
-#include "core/entropy/packed_encode.h"
 #include "core/entropy/rans_encode.h"
 #include "core/entropy/words.h"
 
@@ -109,39 +108,7 @@ static int decode_pieces(const struct literal *literal, void *words, struct brev
 	return status;
 }
 
-static int decode(const void *bytes, size_t size, unsigned width, size_t count, void *words,
-		  struct brevis_error *err)
-{
-	struct span in = span_of(bytes, size);
-	struct literal literal;
-	int status = literal_parse(&in, width, count, &literal, err);
-
-	if (status)
-		return status;
-	return decode_pieces(&literal, words, err);
-}
-
 /* ---- encoding in a given way ---------------------------------------------------------------- */
-
-static void encode_packed(struct buffer *out, const void *words, unsigned width, size_t count)
-{
-	uint64_t smallest = 0;
-	uint64_t largest = 0;
-	uint64_t size;
-	unsigned bits;
-	uint8_t *to;
-
-	if (count)
-		word_range(words, width, count, &smallest, &largest);
-	bits = bit_length(largest - smallest);
-	buffer_u8(out, LITERAL_PACKED);
-	buffer_varint(out, smallest);
-	buffer_u8(out, (uint8_t)bits);
-	assert_true(packed_size(count, bits, &size));
-	to = buffer_extend(out, size);
-	assert_non_null(to);
-	packed_encode(to, words, width, count, smallest, bits);
-}
 
 static void encode_huffman(struct buffer *out, const void *words, unsigned width, size_t count,
 			   const uint32_t *histogram)

@@ -36,6 +36,10 @@ static void test_causes(void **state)
 	       "the remote does not have it", false);
 	expect(BEGIN "error transferring \"" OID "\": [404] object not found" END,
 	       "object not found", false);
+	expect(BEGIN "[" OID "] Object '" OID "' not found: [404] Object '" OID "' not found" END,
+	       "the remote does not have it", false);
+	expect(BEGIN "[" OID "] quota exceeded: [507] over quota" END,
+	       "quota exceeded: [507] over quota", false);
 	expect(BEGIN "error transferring \"" OID "\": no code" END, "no code", false);
 	expect(BEGIN "batch request: missing protocol: \"\"" END,
 	       "there is no remote to download it from", true);

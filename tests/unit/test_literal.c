@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Literals: round trips of every coding, choice of the smallest, estimates. */
+#include "core/entropy/packed_encode.h"
 #include "tests/unit/literal_cases.h"
 
 /* The literal must decode to the words, and be parsed no further than its end. */
@@ -21,6 +22,26 @@ static void assert_restores(const struct buffer *b, const void *words, unsigned 
 	assert_memory_equal(restored, words, count * word_bytes(width));
 	free(copy);
 	free(restored);
+}
+
+static void encode_packed(struct buffer *out, const void *words, unsigned width, size_t count)
+{
+	uint64_t smallest = 0;
+	uint64_t largest = 0;
+	uint64_t size;
+	unsigned bits;
+	uint8_t *to;
+
+	if (count)
+		word_range(words, width, count, &smallest, &largest);
+	bits = bit_length(largest - smallest);
+	buffer_u8(out, LITERAL_PACKED);
+	buffer_varint(out, smallest);
+	buffer_u8(out, (uint8_t)bits);
+	assert_true(packed_size(count, bits, &size));
+	to = buffer_extend(out, size);
+	assert_non_null(to);
+	packed_encode(to, words, width, count, smallest, bits);
 }
 
 static const size_t counts[] = {0,  1,  2,  3,  4,   5,   7,   8,    9,    15,

@@ -3,6 +3,18 @@
 #include "core/entropy/levels_encode.h"
 #include "tests/unit/literal_cases.h"
 
+static int decode(const void *bytes, size_t size, unsigned width, size_t count, void *words,
+		  struct brevis_error *err)
+{
+	struct span in = span_of(bytes, size);
+	struct literal literal;
+	int status = literal_parse(&in, width, count, &literal, err);
+
+	if (status)
+		return status;
+	return decode_pieces(&literal, words, err);
+}
+
 /* Decoding must fail with a message that contains text. */
 static void assert_refused(const void *bytes, size_t size, unsigned width, size_t count,
 			   const char *text)

@@ -2,6 +2,7 @@
 /* The worker pool: order of results, capacity, every number of threads, the end in mid-work. */
 #include "tests/unit/support.h"
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -152,7 +153,9 @@ static void test_edges(void **state)
 	(void)state;
 	pool_free(NULL);
 	pool_free(pool_new(4, 4, run));
-	assert_true(pool_processors() >= 1);
+	assert_true(pool_threads(0) >= 1);
+	assert_int_equal(pool_threads(3), 3);
+	assert_int_equal(pool_threads(UINT_MAX), POOL_THREADS_MAX);
 }
 
 int main(void)

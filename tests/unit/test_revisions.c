@@ -170,6 +170,35 @@ static void test_almost_the_same(void **state)
 	buffer_release(&memory);
 }
 
+/* A known archive that lies: the digest is the input's, but more is in it. */
+static void test_more_than_the_same(void **state)
+{
+	uint8_t digest[BREVIS_SHA256_SIZE];
+	struct edit edit = {TAIL, 16, sizeof(digest), (const char *)digest, sizeof(digest)};
+	struct buffer memory = BUFFER_INIT;
+	struct encoding e = encode("abc", 3, NULL);
+	struct brevis_archive *archive;
+	const struct brevis_archive *known[1];
+	struct brevis_encode_options options = {1, known, 1};
+	struct draft d = {0};
+
+	(void)state;
+	memcpy(digest, e.summary.original_sha256, sizeof(digest));
+	encoding_release(&e);
+	draft_stored(&d, "abc", 3);
+	draft_stored(&d, "def", 3);
+	draft_seal(&d, &edit, &memory);
+	archive = open_good(&memory);
+	known[0] = archive;
+	e = encode("abc", 3, &options);
+	assert_null(e.summary.same_as);
+	assert_restores(&e.archive.bytes, "abc", 3, 1);
+	encoding_release(&e);
+	brevis_archive_free(archive);
+	draft_release(&d);
+	buffer_release(&memory);
+}
+
 /* ---- changed content ------------------------------------------------------------------------- */
 
 /* One tensor changed, the first, one in the middle, the last: all others keep their records. */
@@ -522,6 +551,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_same_content),
 		TEST(test_almost_the_same),
+		TEST(test_more_than_the_same),
 		TEST(test_one_tensor_changed),
 		TEST(test_shorter_and_longer),
 		TEST(test_tensors_reordered),

@@ -5,7 +5,7 @@ PREFIX   ?= /usr/local
 BUILD    ?= build
 CC       ?= cc
 OPT      ?= -O3 -g
-PACKAGES := libgit2 libcrypto libcurl libzstd libxxhash yajl
+PACKAGES := libgit2 libcrypto libzstd libxxhash yajl
 
 WARN     := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
             -Wpointer-arith -Wvla -Wformat=2

@@ -75,6 +75,9 @@ void brevis_sha256_update(struct brevis_sha256 *sha, const void *data, size_t le
 void brevis_sha256_final(struct brevis_sha256 *sha, uint8_t digest[BREVIS_SHA256_SIZE]);
 void brevis_sha256_free(struct brevis_sha256 *sha);
 
+/** Version of the OpenSSL that computes it, e.g. "3.0.1". */
+const char *brevis_sha256_library(void);
+
 /* ---- reading archives ----------------------------------------------------------------------- */
 
 /** An opened archive. */
@@ -176,7 +179,7 @@ struct brevis_encode_options {
 	/**
 	 * Archives of earlier revisions, most likely first. Their records are reused for tensors
 	 * that did not change. While the input equals the beginning of one of them, nothing is
-	 * compressed and nothing written. They stay the caller's and must outlive the encoder.
+	 * compressed and nothing written. Array and archives must outlive the encoder.
 	 * What they say of themselves is believed: decode the result before you trust it.
 	 */
 	const struct brevis_archive *const *known;

@@ -319,6 +319,25 @@ int cleaning_write(void *cleaning, const void *data, size_t len)
 	return len ? take(c, at, len) : 0;
 }
 
+/*
+ * A pointer stays as it is. Text that git-lfs would also take for one, though it is not written as
+ * pointers are, is content like any other: else its exact bytes would be lost. But where git holds
+ * that very text for this path, it is what a checkout has left there.
+ */
+static bool is_pointer(const struct cleaning *c)
+{
+	struct pointer pointer;
+	char text[POINTER_TEXT_SIZE];
+
+	if (!pointer_parse(c->head, c->head_len, &pointer))
+		return false;
+	if (pointer_format(&pointer, text) == c->head_len &&
+	    memcmp(text, c->head, c->head_len) == 0)
+		return true;
+	return c->path && c->ws->repository &&
+	       repository_path_holds(c->ws->repository, c->path, c->head, c->head_len);
+}
+
 static int finish(struct cleaning *c)
 {
 	if (c->failed)
@@ -326,7 +345,7 @@ static int finish(struct cleaning *c)
 	if (c->size == 0)
 		return answer_verbatim(c, "empty");
 	if (c->stage == STAGE_HEAD) {
-		if (pointer_parse(c->head, c->head_len, NULL))
+		if (is_pointer(c))
 			return answer_verbatim(c, "pointer");
 		if (leave_head(c) != 0)
 			return -1;

@@ -21,6 +21,7 @@ struct workspace {
 	unsigned threads; /* brevis.threads, or GIT_BREVIS_THREADS; 0 = one for each processor */
 	bool reuse;       /* brevis.reuse: follow and reuse earlier archives */
 	bool dry_run;     /* clean computes the pointer, but stores and remembers nothing */
+	bool stored;      /* set by clean when it has stored an object */
 };
 
 /** Opens the repository around us and its stores. Reports and returns -1 if that fails. */

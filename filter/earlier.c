@@ -78,7 +78,7 @@ void earlier_open(struct earlier *earlier, const struct workspace *ws, const cha
 		add(earlier, ws, &of_size[i], false);
 }
 
-void earlier_close(struct earlier *earlier)
+void earlier_forget_archives(struct earlier *earlier)
 {
 	size_t i;
 
@@ -86,6 +86,12 @@ void earlier_close(struct earlier *earlier)
 		brevis_archive_free(earlier->archives[i].archive);
 		object_file_close(&earlier->archives[i].file);
 	}
+	earlier->count = 0;
+}
+
+void earlier_close(struct earlier *earlier)
+{
+	earlier_forget_archives(earlier);
 	if (earlier->has_plain)
 		object_file_close(&earlier->plain_file);
 	memset(earlier, 0, sizeof(*earlier));

@@ -38,6 +38,9 @@ void earlier_open(struct earlier *earlier, const struct workspace *ws, const cha
 		  uint64_t size);
 void earlier_close(struct earlier *earlier);
 
+/** Closes its archives: they proved wrong. What it knows of the path stays. */
+void earlier_forget_archives(struct earlier *earlier);
+
 /** The pointer of one of its archives. */
 const struct pointer *earlier_pointer(const struct earlier *earlier,
 				      const struct brevis_archive *archive);

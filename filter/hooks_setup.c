@@ -58,16 +58,21 @@ void hooks_ensure(const struct repository *repository)
 {
 	char *dir = repository_hooks_dir(repository);
 
-	for (size_t i = 0; i < HOOK_COUNT && dir; i++) {
-		enum hook_state state = hook_file_state(dir, &hook_texts[i]);
-
-		if (is_wanted(state, &hook_texts[i]))
+	for (size_t i = 0; i < HOOK_COUNT && dir; i++)
+		if (is_wanted(hook_file_state(dir, &hook_texts[i]), &hook_texts[i]))
 			hook_file_write(dir, &hook_texts[i]);
-		else if (state == HOOK_FOREIGN && strcmp(hook_texts[i].name, "pre-push") == 0)
-			report_warning("%s/%s does not run all that a push needs; see `git brevis "
-				       "install --manual`",
-				       dir, hook_texts[i].name);
-	}
+	free(dir);
+}
+
+void hooks_warn(const struct repository *repository)
+{
+	const struct hook_text *pre_push = &hook_texts[0];
+	char *dir = repository_hooks_dir(repository);
+
+	if (dir && hook_file_state(dir, pre_push) == HOOK_FOREIGN)
+		report_warning("%s/%s does not run all that a push needs; see `git brevis install "
+			       "--manual`",
+			       dir, pre_push->name);
 	free(dir);
 }
 

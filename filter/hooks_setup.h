@@ -14,9 +14,12 @@ int hooks_install(const struct repository *repository);
 
 /**
  * The same without a word, for verbs that somebody uses in a repository where nobody ran `git
- * brevis install`: a clone. Only foreign hooks that run no git-lfs are warned of.
+ * brevis install`: a clone.
  */
 void hooks_ensure(const struct repository *repository);
+
+/** Warns if somebody's own pre-push hook would leave the objects of a push behind. */
+void hooks_warn(const struct repository *repository);
 
 /** Prints to stdout what each hook has to run; changes nothing. Returns -1 after reporting. */
 int hooks_print(const struct repository *repository);

@@ -293,6 +293,24 @@ static bool find_cause(struct download *d, struct item *item)
 	return false;
 }
 
+/* Shows all that git-lfs wrote on stderr, to who traces. */
+static void trace_chatter(const struct download *d)
+{
+	FILE *chatter = d->error_fd >= 0 ? fdopen(dup(d->error_fd), "r") : NULL;
+	char *line = NULL;
+	size_t size = 0;
+
+	if (!chatter)
+		return;
+	rewind(chatter);
+	while (getline(&line, &size, chatter) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		report_trace("git-lfs: %s", line);
+	}
+	free(line);
+	fclose(chatter);
+}
+
 static bool has_alternates(const struct repository *repository)
 {
 	char *path;
@@ -368,6 +386,7 @@ int lfs_download(struct workspace *ws, const struct lfs_want *want, size_t count
 	result = report_missing(&d, want, count);
 out:
 	process_finish(&d.child);
+	trace_chatter(&d);
 	pkt_reader_free(d.reader);
 	pkt_writer_free(d.writer);
 	if (d.error_fd >= 0)

@@ -32,11 +32,13 @@ static const char *after_oid(const char *line, const char *oid)
 	return found;
 }
 
-/* Strips 'error transferring "OID": [0] '. */
-static const char *strip_transfer(const char *cause)
+/* Strips 'error transferring "OID": [0] ', or '[OID] '. */
+static const char *strip_transfer(const char *cause, const char *oid)
 {
 	const char *at;
 
+	if (*cause == '[' && begins(cause + 1, oid) && begins(cause + 1 + strlen(oid), "] "))
+		return cause + strlen(oid) + 3;
 	if (!begins(cause, "error transferring \""))
 		return cause;
 	at = strstr(cause, "\": ");
@@ -76,11 +78,11 @@ bool lfs_cause(char *text, const char *oid, char *out, size_t size)
 	}
 	if (!cause)
 		cause = first ? first : "git-lfs does not say why";
-	cause = strip_transfer(cause);
+	cause = strip_transfer(cause, oid);
 	batch = after_batch(cause);
 	if (batch)
 		cause = batch;
-	if (begins(cause, "remote missing object"))
+	if (begins(cause, "remote missing object") || strstr(cause, "[404] "))
 		cause = "the remote does not have it";
 	else if (begins(cause, "missing protocol"))
 		cause = "there is no remote to download it from";

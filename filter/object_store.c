@@ -317,11 +317,10 @@ static void sync_directory(const char *path)
 	free(dir);
 }
 
-/* Gives the synced file its name. */
-static int move_into_place(struct new_object *object, char *path, uint64_t size)
+/* Gives the synced file its name. One that is there already goes, though it should be equal: ours
+ * is known to be good, and what is there may have been damaged since. Who reads it keeps it. */
+static int move_into_place(struct new_object *object, char *path)
 {
-	if (is_file_of_size(path, size))
-		return 0; /* somebody has it already; ours goes */
 	if (make_directories(path) != 0 || rename(object->path, path) != 0)
 		return -1;
 	interrupt_forget(object->guard);
@@ -347,7 +346,7 @@ int new_object_place(struct new_object *object, const struct pointer *pointer)
 		new_object_report(object, pointer->size);
 		goto out;
 	}
-	if (move_into_place(object, path, pointer->size) != 0) {
+	if (move_into_place(object, path) != 0) {
 		report_error("cannot store %s: its object cannot be moved to %s: %s; make that a "
 			     "directory that can be written",
 			     object->what, path, strerror(errno));

@@ -67,7 +67,7 @@ int new_object_report(const struct new_object *object, uint64_t needed);
 
 /**
  * Gives the object its name: flush, fsync, mode by umask, rename, fsync of the directory. An object
- * of that name and size that is already there is kept; one of the wrong size is replaced. Reports
+ * of that name that is already there is replaced, never changed. Reports
  * (disk full with path and bytes needed) and returns -1 if that fails; then nothing is left.
  */
 int new_object_place(struct new_object *object, const struct pointer *pointer);

@@ -264,6 +264,11 @@ void repository_free(struct repository *repository)
 	free(repository);
 }
 
+const char *repository_library_version(void)
+{
+	return LIBGIT2_VERSION;
+}
+
 const char *repository_work_tree(const struct repository *repository)
 {
 	return repository->work_tree;

@@ -30,6 +30,9 @@ bool repository_is_here(void);
 int repository_open(struct repository **out);
 void repository_free(struct repository *repository);
 
+/** Version of libgit2, e.g. "1.5.1". */
+const char *repository_library_version(void);
+
 /** Absolute path of the work tree without a trailing slash, or NULL in a bare repository. */
 const char *repository_work_tree(const struct repository *repository);
 
@@ -66,6 +69,10 @@ int64_t repository_config_int(const struct repository *repository, const char *k
  */
 size_t repository_path_pointers(struct repository *repository, const char *path,
 				struct pointer out[2]);
+
+/** True if the blob of path in the index or in HEAD consists of exactly these bytes. */
+bool repository_path_holds(struct repository *repository, const char *path, const void *data,
+			   size_t len);
 
 /** A regular file that git tracks and that has filter=brevis. */
 struct tracked_file {

@@ -122,6 +122,37 @@ static bool entry_in_head(struct repository *repository, const char *path, git_o
 	return found;
 }
 
+/* The blobs of a path, in the index and in HEAD. */
+static size_t path_blobs(struct repository *repository, const char *path, git_oid oids[2])
+{
+	size_t found = 0;
+
+	if (!repository->index_refused && entry_in_index(repository, path, &oids[found]))
+		found++;
+	else if (repository->index_refused && entry_by_git(repository, path, &oids[found]))
+		found++;
+	if (entry_in_head(repository, path, &oids[found]))
+		found++;
+	return found;
+}
+
+bool repository_path_holds(struct repository *repository, const char *path, const void *data,
+			   size_t len)
+{
+	git_oid wanted;
+	git_oid oids[2];
+	size_t found;
+
+	if (!repository_libgit2(repository) ||
+	    git_odb_hash(&wanted, data, len, GIT_OBJECT_BLOB) < 0)
+		return false;
+	found = path_blobs(repository, path, oids);
+	for (size_t i = 0; i < found; i++)
+		if (git_oid_equal(&oids[i], &wanted))
+			return true;
+	return false;
+}
+
 size_t repository_path_pointers(struct repository *repository, const char *path,
 				struct pointer out[2])
 {
@@ -129,17 +160,12 @@ size_t repository_path_pointers(struct repository *repository, const char *path,
 	struct tracked_file file;
 	git_odb *odb = NULL;
 	git_oid oids[2];
-	size_t found = 0;
+	size_t found;
 	size_t count = 0;
 
 	if (!git || git_repository_odb(&odb, git) < 0)
 		return 0;
-	if (!repository->index_refused && entry_in_index(repository, path, &oids[found]))
-		found++;
-	else if (repository->index_refused && entry_by_git(repository, path, &oids[found]))
-		found++;
-	if (entry_in_head(repository, path, &oids[found]))
-		found++;
+	found = path_blobs(repository, path, oids);
 	for (size_t i = 0; i < found; i++) {
 		repository_look_at_blob(odb, &oids[i], &file);
 		if (file.is_pointer && (count == 0 || !pointer_equal(&out[0], &file.pointer)))

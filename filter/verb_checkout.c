@@ -17,6 +17,7 @@ int verb_checkout(const struct command *self, int argc, char **argv)
 		return EXIT_FATAL;
 	code = checkout_files(&ws, (const char *const *)argv, (size_t)count, false);
 	hooks_ensure(ws.repository);
+	hooks_warn(ws.repository);
 	workspace_close(&ws);
 	return code;
 }

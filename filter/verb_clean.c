@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "filter/convert.h"
+#include "filter/hooks_setup.h"
 #include "filter/options.h"
 #include "filter/report.h"
 #include "filter/stream.h"
@@ -69,7 +70,11 @@ int verb_clean(const struct command *self, int argc, char **argv)
 		stream_read(STDIN_FILENO, drop, NULL);
 		return EXIT_FATAL;
 	}
+	if (repository_work_tree(ws.repository))
+		hooks_ensure(ws.repository);
 	result = clean_stdin(&ws, argc ? argv[0] : NULL);
+	if (ws.stored)
+		hooks_warn(ws.repository);
 	workspace_close(&ws);
 	return result == 0 ? EXIT_DONE : EXIT_FATAL;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "filter/convert.h"
+#include "filter/hooks_setup.h"
 #include "filter/lfs.h"
 #include "filter/options.h"
 #include "filter/report.h"
@@ -270,7 +271,11 @@ int verb_filter_process(const struct command *self, int argc, char **argv)
 	if (workspace_open(&filter.ws) != 0)
 		return EXIT_FATAL;
 	filter.skip = smudge_is_skipped(&filter.ws);
+	if (repository_work_tree(filter.ws.repository))
+		hooks_ensure(filter.ws.repository);
 	result = session_run(STDIN_FILENO, STDOUT_FILENO, &actions);
+	if (filter.ws.stored)
+		hooks_warn(filter.ws.repository);
 	forget_delayed(&filter);
 	workspace_close(&filter.ws);
 	return result == 0 ? EXIT_DONE : EXIT_FATAL;

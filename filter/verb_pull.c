@@ -18,6 +18,7 @@ int verb_pull(const struct command *self, int argc, char **argv)
 		return EXIT_FATAL;
 	code = checkout_files(&ws, (const char *const *)argv, (size_t)count, true);
 	hooks_ensure(ws.repository);
+	hooks_warn(ws.repository);
 	workspace_close(&ws);
 	return code;
 }

@@ -252,6 +252,7 @@ int verb_track(const struct command *self, int argc, char **argv)
 	} else {
 		rc = track_all(repository, argv, count, literal, !no_guard);
 		hooks_ensure(repository);
+		hooks_warn(repository);
 		if (rc == 0)
 			rc = repository_each_tracked(
 				repository, NULL, NULL, 0, touch_raw,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/digest.h"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <xxhash.h>
@@ -46,6 +47,11 @@ void brevis_sha256_free(struct brevis_sha256 *sha)
 		return;
 	EVP_MD_CTX_free(sha->evp);
 	free(sha);
+}
+
+const char *brevis_sha256_library(void)
+{
+	return OpenSSL_version(OPENSSL_FULL_VERSION_STRING);
 }
 
 uint64_t checksum64(const void *data, size_t len)

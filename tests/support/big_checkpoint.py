@@ -41,13 +41,14 @@ def header():
 
 def main():
     tile = weights(sys.argv[1])
-    weights_block = (tile * (24 * MIB // len(tile) + 1))[:24 * MIB]
+    tiles = tile * (24 * MIB // len(tile) + 2)
     with open(sys.argv[2], "wb") as out:
         out.write(header())
         start = out.tell()
-        for begin in range(start, start + BIG, 64 * MIB):
+        for block, begin in enumerate(range(start, start + BIG, 64 * MIB)):
             out.seek(begin)
-            out.write(weights_block)
+            # Each block begins elsewhere in the weights, so that none repeats another one.
+            out.write(tiles[block * 4096:block * 4096 + 24 * MIB])
         for island in range(16):
             out.seek(start + BIG + HALF + island * 32 * MIB)
             out.write(tile)

@@ -10,8 +10,9 @@
  *  - Sizes and offsets are in bytes and 64-bit unless a comment says otherwise.
  *  - A function that can fail returns BREVIS_OK (0) or a negative enum brevis_status and describes
  *    the failure in *err, which may be NULL. On failure nothing is returned through out-parameters.
- *  - The library never prints, never exits, keeps no global state. One object may be used by one
- *    thread at a time; different objects are independent.
+ *  - The library never prints, keeps no global state, and never exits, but for one thing: it
+ *    aborts if OpenSSL fails in the middle of a digest, after which nothing could be trusted. One
+ * object may be used by one thread at a time; different objects are independent.
  *  - brevis_*_free(NULL) is allowed.
  */
 #ifndef BREVIS_H
@@ -37,7 +38,7 @@ extern "C" {
 
 enum brevis_status {
 	BREVIS_OK = 0,
-	BREVIS_E_IO = -1,          /* a read or write failed; message carries the system's reason */
+	BREVIS_E_IO = -1,          /* a callback failed; whoever owns it knows the reason */
 	BREVIS_E_FORMAT = -2,      /* the archive breaks a rule of docs/FORMAT.md */
 	BREVIS_E_UNSUPPORTED = -3, /* valid, but of a version or feature this build does not know */
 	BREVIS_E_CHECKSUM = -4,    /* decoded, but not to the bytes that were promised */
@@ -141,7 +142,7 @@ int brevis_archive_piece(const struct brevis_archive *archive, uint64_t i,
 
 /**
  * Loads the names, types and shapes of the tensors (none for opaque content) and says how many
- * there are. Calling it again costs nothing. BREVIS_E_LIMIT for a header over 100,000,000 bytes.
+ * there are. Calling it again costs nothing. Memory: a few times that of the header.
  */
 int brevis_archive_load_tensors(struct brevis_archive *archive, uint64_t *count,
 				struct brevis_error *err);
@@ -165,7 +166,7 @@ struct brevis_decode_options {
  * Restores the original, front to back, through write. Every record is checked before its bytes are
  * passed on, and the original's size and SHA-256 at the end: only BREVIS_OK means that what was
  * written is the whole original. With write == NULL the archive is only verified.
- * Memory: about 40 MiB for each worker, whatever the archive's size.
+ * Memory: about 55 MiB for each worker, whatever the archive's size.
  */
 int brevis_archive_decode(const struct brevis_archive *archive,
 			  const struct brevis_decode_options *options, brevis_write_fn write,
@@ -207,8 +208,8 @@ struct brevis_encode_summary {
 struct brevis_encoder;
 
 /**
- * Starts an archive that goes to write as it grows. Memory: about 100 MiB, and 64 MiB for each
- * worker, whatever the input's size.
+ * Starts an archive that goes to write as it grows. Memory: about 100 MiB, and 100 MiB for
+ * each worker, whatever the input's size. Decode the result before you trust it.
  */
 int brevis_encoder_new(const struct brevis_encode_options *options, brevis_write_fn write,
 		       void *ctx, struct brevis_encoder **out, struct brevis_error *err);

@@ -6,6 +6,9 @@
 #include "core/archive/reader.h"
 #include "core/base/error.h"
 
+/* Bytes of a header that the parser gets at a time, at least. */
+#define HEADER_PART_MIN (16u << 10)
+
 static int check_piece(const struct brevis_archive *archive, uint64_t i, struct brevis_error *err)
 {
 	if (i >= archive->info.pieces)
@@ -60,11 +63,15 @@ int brevis_archive_program(const struct brevis_archive *archive, uint64_t i, cha
 	return status;
 }
 
-/* Feeds the archive's first pieces to the parser until it has seen the whole header. */
+/*
+ * Feeds the archive's first pieces to the parser until it has seen the whole header. Pieces of a
+ * few bytes are gathered first: the parser's time grows with the number of parts of a name.
+ */
 static int parse_header(const struct brevis_archive *archive, struct safetensors_parser *parser,
 			struct brevis_error *err)
 {
 	enum safetensors_state state = SAFETENSORS_MORE;
+	struct buffer text = BUFFER_INIT;
 	struct piece_buffer pb = {0};
 	uint64_t i;
 	int status = BREVIS_OK;
@@ -73,12 +80,25 @@ static int parse_header(const struct brevis_archive *archive, struct safetensors
 		size_t size, used;
 
 		status = archive_decode_piece(archive, i, &pb, &size, err);
-		if (!status)
-			status = safetensors_parser_feed(parser, pb.raw, size, &used, &state, err);
+		if (status)
+			break;
+		buffer_append(&text, pb.raw, size);
+		if (buffer_failed(&text))
+			status = error_nomem(err);
+		else if (text.size < HEADER_PART_MIN && i + 1 < archive->info.pieces)
+			continue;
+		else
+			status = safetensors_parser_feed(parser, text.data, text.size, &used,
+							 &state, err);
+		buffer_clear(&text);
 	}
+	buffer_release(&text);
 	piece_buffer_release(&pb);
-	if (!status && state != SAFETENSORS_VALID)
-		return error_set(err, BREVIS_E_FORMAT, "the safetensors header is damaged");
+	if (!status && state == SAFETENSORS_INVALID)
+		return error_set(err, BREVIS_E_FORMAT, "the safetensors header is damaged: %s",
+				 safetensors_reason(parser));
+	if (!status && state == SAFETENSORS_MORE)
+		return error_set(err, BREVIS_E_FORMAT, "the safetensors header is cut short");
 	return status;
 }
 

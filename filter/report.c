@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/escape.h"
+
 /* Writes all of a line, so that lines of several processes do not mix. Nobody is left to tell if
  * that fails. */
 static void write_line(int fd, const char *line, size_t len)
@@ -26,28 +28,13 @@ static void write_line(int fd, const char *line, size_t len)
 	}
 }
 
-/* Paths and messages come from strangers: nothing in them may move a terminal's cursor. */
-static size_t escape(char *out, const char *text)
-{
-	size_t used = 0;
-
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-
-		if (c < 0x20 || c == 0x7f)
-			used += (size_t)sprintf(out + used, "\\x%02x", c);
-		else
-			out[used++] = (char)c;
-	}
-	return used;
-}
-
 static void print(int fd, const char *prefix, const char *format, va_list args)
 	__attribute__((format(printf, 3, 0)));
 
 static void print(int fd, const char *prefix, const char *format, va_list args)
 {
 	size_t used = strlen(prefix);
+	size_t size;
 	char *text = NULL;
 	char *line = NULL;
 
@@ -55,10 +42,12 @@ static void print(int fd, const char *prefix, const char *format, va_list args)
 		write_line(fd, "git-brevis: out of memory\n", 26);
 		return;
 	}
-	line = malloc(used + 4 * strlen(text) + 2);
+	size = ESCAPE_GROWTH * strlen(text) + 1;
+	line = malloc(used + size + 1);
 	if (line) {
 		memcpy(line, prefix, used);
-		used += escape(line + used, text);
+		/* Paths and messages come from strangers: nothing in them may move the cursor. */
+		used += escape_text(line + used, size, text);
 		line[used++] = '\n';
 		write_line(fd, line, used);
 	} else {

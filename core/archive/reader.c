@@ -75,7 +75,11 @@ static int read_head_and_tail(struct opening *o, uint8_t tail[WIRE_TAIL_SIZE])
 {
 	const struct brevis_source *source = &o->archive->source;
 	size_t head_read = source->size < sizeof(o->head) ? (size_t)source->size : sizeof(o->head);
-	int status = read_at(source, o->head, head_read, 0, o->err);
+	int status;
+
+	if (source->size < WIRE_HEAD_SIZE)
+		return error_set(o->err, BREVIS_E_FORMAT, "not a brevis archive");
+	status = read_at(source, o->head, head_read, 0, o->err);
 
 	if (!status)
 		status = check_head(o->head, head_read, &o->head_size, o->err);
@@ -203,8 +207,8 @@ static int read_record_heads(struct opening *o)
 
 			begin = record->offset;
 			end = begin + (left < WINDOW_SIZE ? left : WINDOW_SIZE);
-			/* Large records stand far apart: nothing but the head is wanted. */
-			if (record->size >= WINDOW_SIZE)
+			/* Of larger records nothing but the head is wanted. */
+			if (record->size >= WINDOW_SIZE / 16)
 				end = begin + want;
 			status = read_at(&archive->source, window, (size_t)(end - begin), begin,
 					 o->err);

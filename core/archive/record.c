@@ -6,10 +6,14 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "core/base/bytes.h"
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/program/execute.h"
 #include "core/program/program.h"
+
+/* The first four bytes of a frame (RFC 8878, section 3.1.1). */
+#define ZSTD_MAGIC UINT32_C(0xFD2FB528)
 
 int record_head_parse(struct span *in, struct record_head *out, struct brevis_error *err)
 {
@@ -31,12 +35,34 @@ int record_head_parse(struct span *in, struct record_head *out, struct brevis_er
 	return BREVIS_OK;
 }
 
+/*
+ * True if the frame needs no window beyond what a record restores (RFC 8878, section 3.1.1.1). A
+ * frame of a single segment has none.
+ */
+static bool is_window_small(const uint8_t *frame, size_t size)
+{
+	unsigned exponent, mantissa;
+
+	if (size < 6 || frame[4] & 0x20)
+		return true;
+	exponent = 10u + (frame[5] >> 3);
+	mantissa = frame[5] & 7;
+	return (UINT64_C(1) << exponent) + (UINT64_C(1) << exponent >> 3) * mantissa <=
+	       RECORD_RAW_MAX;
+}
+
 /* The body is one zstd frame without a dictionary that yields exactly raw_size bytes. */
 static int decode_zstd(struct span body, void *raw, size_t raw_size, struct brevis_error *err)
 {
 	size_t size = span_left(&body);
-	size_t n = ZSTD_findFrameCompressedSize(body.at, size);
+	size_t n;
 
+	/* Libraries may know older formats by other magic numbers. */
+	if (size < 4 || load_le32(body.at) != ZSTD_MAGIC)
+		return error_set(err, BREVIS_E_FORMAT, "not a zstd frame");
+	if (!is_window_small(body.at, size))
+		return error_set(err, BREVIS_E_FORMAT, "zstd window is larger than a record");
+	n = ZSTD_findFrameCompressedSize(body.at, size);
 	if (!ZSTD_isError(n) && (n != size || ZSTD_getDictID_fromFrame(body.at, size)))
 		return error_set(err, BREVIS_E_FORMAT, "more than one zstd frame, or a dictionary");
 	if (!ZSTD_isError(n))

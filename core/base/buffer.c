@@ -17,7 +17,7 @@ uint8_t *buffer_reserve(struct buffer *b, size_t len)
 	if (b->size + len <= b->capacity && b->data)
 		return b->data + b->size;
 	while (capacity < b->size + len)
-		capacity += capacity / 2;
+		capacity += capacity / 2 + 1;
 	data = realloc(b->data, capacity);
 	if (!data) {
 		b->failed = true;

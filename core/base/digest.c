@@ -4,6 +4,8 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
 #include <xxhash.h>
 
 struct brevis_sha256 {
@@ -62,4 +64,21 @@ uint64_t checksum64(const void *data, size_t len)
 uint64_t checksum64_chain(uint64_t checksum, const void *data, size_t len)
 {
 	return XXH3_64bits_withSeed(data, len, checksum);
+}
+
+uint64_t content_secret(void)
+{
+	uint64_t secret;
+
+	/* Cannot fail for so few bytes once the system is up; before that any value does. */
+	if (getrandom(&secret, sizeof(secret), GRND_NONBLOCK) != (ssize_t)sizeof(secret))
+		secret = (uint64_t)(uintptr_t)&secret ^ (uint64_t)time(NULL);
+	return secret;
+}
+
+struct content_key content_key_of(const void *data, size_t len, uint64_t secret)
+{
+	XXH128_hash_t hash = XXH3_128bits_withSeed(data, len, secret);
+
+	return (struct content_key){hash.low64, hash.high64};
 }

@@ -11,4 +11,20 @@ uint64_t checksum64(const void *data, size_t len);
 /** Mixes the checksum of further bytes into an earlier one: XXH3-64 with that as its seed. */
 uint64_t checksum64_chain(uint64_t checksum, const void *data, size_t len);
 
+/** 128 bits that tell contents apart within one process. */
+struct content_key {
+	uint64_t low;
+	uint64_t high;
+};
+
+/** A fresh secret for content_key_of: who does not know it cannot make two contents alike. */
+uint64_t content_secret(void);
+
+struct content_key content_key_of(const void *data, size_t len, uint64_t secret);
+
+static inline bool content_key_equal(struct content_key a, struct content_key b)
+{
+	return a.low == b.low && a.high == b.high;
+}
+
 #endif

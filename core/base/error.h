@@ -7,8 +7,8 @@
 
 /**
  * Fills *err (which may be NULL) with a status and a printf-formatted line, and returns the status,
- * so that a failing function ends with `return error_set(err, ...)`. Control characters in the
- * formatted text come out escaped: names from hostile files may be formatted as they are.
+ * so that a failing function ends with `return error_set(err, ...)`. The formatted text comes out
+ * escaped (escape.h): names from hostile files may be formatted as they are.
  */
 int error_set(struct brevis_error *err, enum brevis_status status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct ticket {
 	void *job;
@@ -37,11 +38,13 @@ struct pool {
 static unsigned processors(void)
 {
 	cpu_set_t set;
-	int n;
+	long n;
 
-	if (sched_getaffinity(0, sizeof(set), &set))
-		return 1;
-	n = CPU_COUNT(&set);
+	/* Fails where there are more processors than the set has room for. */
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		n = CPU_COUNT(&set);
+	else
+		n = sysconf(_SC_NPROCESSORS_ONLN);
 	return n > 0 ? (unsigned)n : 1;
 }
 

@@ -45,6 +45,8 @@ struct brevis_encoder {
 	bool following;
 	struct record_table records; /* of this archive; value: number */
 	uint64_t record_count;
+	uint64_t secret;    /* of the keys */
+	struct buffer keys; /* a struct content_key of each record; of each piece while following */
 	uint64_t reused_count;
 	struct pool *pool;
 	struct encode_job *jobs;
@@ -109,6 +111,7 @@ int brevis_encoder_new(const struct brevis_encode_options *options, brevis_write
 	e->write = write;
 	e->ctx = ctx;
 	e->following = options->known_count > 0;
+	e->secret = content_secret();
 	e->jobs = calloc(e->job_count, sizeof(*e->jobs));
 	e->sha = brevis_sha256_new();
 	e->pool = pool_new(threads, e->job_count, run);
@@ -142,6 +145,7 @@ void brevis_encoder_free(struct brevis_encoder *e)
 	piece_cutter_release(&e->cutter);
 	revisions_release(&e->revisions);
 	record_table_release(&e->records);
+	buffer_release(&e->keys);
 	archive_writer_release(&e->writer);
 	free(e);
 }
@@ -160,6 +164,11 @@ static int deliver(struct brevis_encoder *e, struct brevis_error *err)
 		return archive_writer_repeat(&e->writer, job->earlier, err);
 	e->reused_count += job->reused;
 	return archive_writer_record(&e->writer, job->record.data, job->record.size, err);
+}
+
+static struct content_key *key_at(const struct brevis_encoder *e, uint64_t i)
+{
+	return (struct content_key *)(void *)e->keys.data + i;
 }
 
 /* Copies the pieces that the input has in common with the archive that was followed. */
@@ -186,24 +195,31 @@ static int copy_followed(struct brevis_encoder *e, struct brevis_error *err)
 			status = archive_read_record(known, piece->record, record.data, err);
 		if (!status)
 			status = archive_writer_record(&e->writer, record.data, record.size, err);
-		e->record_count++;
+		*key_at(e, e->record_count++) = *key_at(e, i);
 		e->reused_count++;
 	}
+	e->keys.size = e->record_count * sizeof(struct content_key);
 	buffer_release(&record);
 	e->following = false;
 	return status;
 }
 
-/* Gives the piece that has just ended to the workers, or finds that it needs no work. */
-static int submit(struct brevis_encoder *e, struct brevis_error *err)
+/*
+ * Gives the piece that has just ended to the workers, or finds that it needs no work. Checksums can
+ * be forged to be alike: only the key tells that a piece repeats an earlier one.
+ */
+static int submit(struct brevis_encoder *e, const struct content_key *key, struct brevis_error *err)
 {
 	struct encode_job *job = e->growing;
 
-	job->repeats = record_table_find(&e->records, &job->head, &job->earlier);
+	job->repeats = record_table_find(&e->records, &job->head, &job->earlier) &&
+		       content_key_equal(*key_at(e, job->earlier), *key);
 	job->known = NULL;
 	if (!job->repeats) {
 		revisions_find(&e->revisions, &job->head, &job->known, &job->known_record);
-		if (record_table_add(&e->records, &job->head, e->record_count))
+		buffer_append(&e->keys, key, sizeof(*key));
+		if (buffer_failed(&e->keys) ||
+		    record_table_add(&e->records, &job->head, e->record_count))
 			return error_nomem(err);
 		e->record_count++;
 	}
@@ -216,18 +232,20 @@ static int submit(struct brevis_encoder *e, struct brevis_error *err)
 static int end_piece(struct brevis_encoder *e, uint8_t kind, struct brevis_error *err)
 {
 	struct encode_job *job = e->growing;
+	struct content_key key = content_key_of(job->raw, job->head.raw_size, e->secret);
 	int status = BREVIS_OK;
 
 	job->head.kind = kind;
 	job->head.checksum = checksum64(job->raw, job->head.raw_size);
 	if (e->following) {
 		if (revisions_follow(&e->revisions, &job->head)) {
+			buffer_append(&e->keys, &key, sizeof(key));
 			job->head.raw_size = 0;
-			return BREVIS_OK;
+			return buffer_failed(&e->keys) ? error_nomem(err) : BREVIS_OK;
 		}
 		status = copy_followed(e, err);
 	}
-	return status ? status : submit(e, err);
+	return status ? status : submit(e, &key, err);
 }
 
 /* Finds a free job for the next piece. */

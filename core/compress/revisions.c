@@ -20,7 +20,8 @@ int revisions_init(struct revisions *r, const struct brevis_archive *const *arch
 		return error_nomem(err);
 	for (i = 0; i < count; i++) {
 		r->equal[i] = true;
-		for (n = 0; n < archives[i]->info.records; n++)
+		for (n = 0;
+		     n < archives[i]->info.records && r->records.used < REVISIONS_RECORDS_MAX; n++)
 			if (record_table_add(&r->records, &archives[i]->records[n].head,
 					     (uint64_t)i << 32 | n))
 				return error_nomem(err);

@@ -10,6 +10,9 @@
 #include "core/archive/reader.h"
 #include "core/archive/record_table.h"
 
+/** Records of earlier archives that are looked up at most; it bounds the memory they take. */
+#define REVISIONS_RECORDS_MAX (1u << 20)
+
 struct revisions {
 	const struct brevis_archive *const *archives;
 	size_t count;

@@ -12,6 +12,9 @@
 #define HUFFMAN_LONGEST 15
 
 /** Codes for the symbols first .. first + range - 1. */
+/** Slots of a decoding table for each word, at most; no optimal code of so few words needs more. */
+#define HUFFMAN_SLOTS_PER_WORD 32
+
 struct huffman_table {
 	unsigned longest;
 	unsigned first;

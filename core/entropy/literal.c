@@ -2,6 +2,7 @@
 #include "core/entropy/literal.h"
 
 #include "core/base/bits.h"
+#include "core/base/bits.h"
 #include "core/base/bytes.h"
 #include "core/base/error.h"
 #include "core/entropy/huffman.h"
@@ -88,6 +89,10 @@ static int parse_huffman(struct span *in, struct literal *out, struct brevis_err
 
 	if (status)
 		return status;
+	if (UINT64_C(1) << table.longest > HUFFMAN_SLOTS_PER_WORD * (uint64_t)out->count)
+		return error_set(err, BREVIS_E_FORMAT,
+				 "Huffman literal: codes of %u bits for %zu words", table.longest,
+				 out->count);
 	out->table = span_of(begin, (size_t)(in->at - begin));
 	return take_sized_payload(in, out, err);
 }
@@ -104,6 +109,11 @@ static int parse_rans(struct span *in, struct literal *out, struct brevis_error 
 	if (status)
 		return status;
 	out->bits = table.scale_bits;
+	if (out->bits > FREQUENCY_BITS_MIN &&
+	    UINT64_C(1) << out->bits > RANS_SLOTS_PER_WORD * (uint64_t)out->count)
+		return error_set(err, BREVIS_E_FORMAT,
+				 "rANS literal: frequencies of %u bits for %zu words", out->bits,
+				 out->count);
 	out->table = span_of(begin, (size_t)(in->at - begin));
 	status = take_sized_payload(in, out, err);
 	if (status)

@@ -14,6 +14,12 @@
 /** A state's lower bound, and its value before the first and after the last word. */
 #define RANS_LOW (UINT32_C(1) << 16)
 
+/**
+ * A decoding table of more than 1 << FREQUENCY_BITS_MIN slots has at most this many for each word
+ * of the literal: the time to make it is in proportion to what it yields.
+ */
+#define RANS_SLOTS_PER_WORD 2
+
 /** Slots of a table whose entries fit 32 bits, for words of up to 8 bits. */
 #define RANS_SHORT_BITS 12
 

@@ -143,6 +143,11 @@ bool tensor_list_finish(struct tensor_list *list, struct brevis_error *broken)
 		}
 		at = entry->end;
 	}
+	/* So that offsets in the file cannot overflow. */
+	if (at > INT64_MAX - SAFETENSORS_HEADER_MAX - SAFETENSORS_PREFIX_SIZE) {
+		error_set(broken, BREVIS_E_FORMAT, "tensor data is larger than any file");
+		return false;
+	}
 	return true;
 }
 

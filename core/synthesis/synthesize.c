@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/entropy/histogram.h"
 #include "core/entropy/literal_encode.h"
+#include "core/entropy/words.h"
 #include "core/program/fields.h"
 #include "core/program/program.h"
 #include "core/synthesis/partition.h"
@@ -24,16 +25,7 @@ struct target {
 
 static uint64_t word_at(const struct target *t, size_t i)
 {
-	switch (word_bytes(t->width)) {
-	case 1:
-		return ((const uint8_t *)t->words)[i];
-	case 2:
-		return ((const uint16_t *)t->words)[i];
-	case 4:
-		return ((const uint32_t *)t->words)[i];
-	default:
-		return ((const uint64_t *)t->words)[i];
-	}
+	return word_get(t->words, word_bytes(t->width), i);
 }
 
 static struct target part(const struct target *t, size_t begin, size_t count)

@@ -188,6 +188,7 @@ def parse_huffman(reader, width, count):
     require(levels[0] and levels[-1], "Huffman literal: the first or the last symbol has no code")
     require(1 in levels, "Huffman literal: no code is the longest")
     require(sum(1 << level - 1 for level in levels if level) == 1 << longest, "Huffman literal: the codes are not complete")
+    require(1 << longest <= 32 * count, "Huffman literal: the codes are too long for so few words")
     size = reader.varint()
     payload = reader.take(size)
 
@@ -229,6 +230,7 @@ def parse_rans(reader, width, count):
     parameters = reader.u8()
     scale = 8 + (parameters & 7)
     require(scale <= 14, "rANS literal: the sum of the frequencies is out of range")
+    require(scale == 8 or 1 << scale <= 2 * count, "rANS literal: the sum of the frequencies is too large for so few words")
     require(parameters >> 3 & 3 != 3, "rANS literal: unknown number of lanes")
     lanes = (1, 4, 32)[parameters >> 3 & 3]
     precision = parameters >> 5
@@ -392,7 +394,7 @@ class Record:
 def unpack_zstandard(payload, limit):
     """The bytes that one Zstandard frame yields; it is left early if they exceed the limit."""
     require(payload[:4] == b"\x28\xB5\x2F\xFD", "not a Zstandard frame")
-    decoder, restored, pos = zstandard.ZstdDecompressor().decompressobj(), bytearray(), 0
+    decoder, restored, pos = zstandard.ZstdDecompressor(max_window_size=MAX_RAW_SIZE).decompressobj(), bytearray(), 0
     try:
         while pos < len(payload) and not decoder.eof and len(restored) <= limit:
             restored += decoder.decompress(payload[pos:pos + 256])

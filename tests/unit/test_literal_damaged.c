@@ -144,6 +144,10 @@ static void test_damaged_huffman(void **state)
 	draft_check(&d, "\x00", 1, 9, "cut short");
 	draft_huffman(&d, 2, 3, "121");
 	draft_check(&d, "\x80", 1, 7, "padding");
+	draft_huffman(&d, 8, 0, "876543211");
+	draft_check(&d, "\x00", 1, 8, NULL);
+	draft_huffman(&d, 8, 0, "876543211");
+	draft_check(&d, "\x00", 1, 7, "codes of 8 bits for 7 words");
 	draft_huffman(&d, 2, 3, "12");
 	level_write_zeros(&d.levels, 9);
 	draft_check(&d, "\x00", 1, 8, "not complete");
@@ -196,6 +200,10 @@ static void test_damaged_rans(void **state)
 	draft_check(&d, "\0\0\2\0", 4, 1, NULL);
 	draft_rans(&d, PRECISE | 7, 5, 0, 3, good);
 	draft_check(&d, "\0\0\2\0", 4, 1, "scale of 15 bits");
+	draft_rans(&d, PRECISE | 1, 5, 0, 3, good);
+	draft_check(&d, "\0\0\2\0", 4, 255, "frequencies of 9 bits for 255 words");
+	draft_rans(&d, PRECISE | 1, 5, 0, 3, good);
+	draft_check(&d, "\0\0\2\0", 4, 256, "cut short");
 	draft_rans(&d, PRECISE | 3 << 3, 5, 0, 3, good);
 	draft_check(&d, "\0\0\2\0", 4, 1, "lanes");
 	draft_rans(&d, PRECISE, 14, 0, 3, good);

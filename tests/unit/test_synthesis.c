@@ -6,6 +6,7 @@
 #include "tests/unit/support.h"
 
 #include "core/base/bits.h"
+#include "core/base/digest.h"
 #include "core/entropy/log2.h"
 #include "core/program/execute.h"
 #include "core/program/program.h"
@@ -438,6 +439,56 @@ static void test_frozen_bytes(void **state)
 	buffer_release(&bytes);
 }
 
+/* Something like weights of any width, the same for ever. */
+static uint64_t frozen_word(uint64_t *lcg, unsigned width)
+{
+	uint64_t r = *lcg = *lcg * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	uint64_t bell = (r >> 60) + (r >> 56 & 15) + (r >> 52 & 15) + (r >> 48 & 15);
+
+	return (r >> 47 & 1) << (width - 1) | bell << (width > 12 ? width - 9 : 1) |
+	       (r >> 20 & low_bits(width > 12 ? width - 9 : 1));
+}
+
+/* Size and checksum of programs: every compiler and machine makes the same; a change is a change of
+ * ratio. */
+static void test_frozen_programs(void **state)
+{
+	static const struct {
+		unsigned width;
+		size_t size;
+		uint64_t checksum;
+	} frozen[] = {
+		{8, 45340, UINT64_C(0xc4b3b3c88c9db8d9)},
+		{16, 82846, UINT64_C(0xf6a1f0072bc3a0c5)},
+		{32, 182878, UINT64_C(0xc1f78deef332cf3c)},
+		{64, 314115, UINT64_C(0xc30a42c49730b131)},
+	};
+	size_t i, n;
+
+	(void)state;
+	for (i = 0; i < sizeof(frozen) / sizeof(frozen[0]); i++) {
+		const size_t count = 50000;
+		unsigned width = frozen[i].width;
+		uint8_t *words = malloc(count * width / 8);
+		struct buffer bytes = BUFFER_INIT;
+		uint64_t lcg = width;
+
+		assert_non_null(words);
+		for (n = 0; n < count; n++) {
+			uint64_t word = frozen_word(&lcg, width);
+			unsigned byte;
+
+			for (byte = 0; byte < width / 8; byte++)
+				words[n * width / 8 + byte] = (uint8_t)(word >> (8 * byte));
+		}
+		assert_int_equal(synthesize(words, width, count, &bytes, NULL), BREVIS_OK);
+		assert_int_equal(bytes.size, frozen[i].size);
+		assert_true(checksum64(bytes.data, bytes.size) == frozen[i].checksum);
+		buffer_release(&bytes);
+		free(words);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -450,6 +501,7 @@ int main(void)
 		TEST(test_bf16_costs_its_entropy),
 		TEST(test_partition),
 		TEST(test_frozen_bytes),
+		TEST(test_frozen_programs),
 	};
 
 	seed_init("test_synthesis");

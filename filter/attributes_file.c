@@ -13,6 +13,7 @@
 #include "core/base/buffer.h"
 #include "filter/interrupt.h"
 #include "filter/report.h"
+#include "filter/stream.h"
 
 /* Lines without their line feed; a carriage return before it counts as a blank, as it does to git.
  */
@@ -21,10 +22,13 @@ struct attributes_file {
 	char **lines;
 	size_t count;
 	bool crlf; /* the first line ends with CR LF, so new ones do */
+	bool bom;  /* the file begins with a byte order mark, which git skips */
 	bool changed;
 };
 
 #define BLANKS " \t\r"
+
+static const char byte_order_mark[3] = {'\xef', '\xbb', '\xbf'};
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
@@ -47,6 +51,11 @@ static int split(struct attributes_file *file, const char *text, size_t size)
 {
 	const char *end = text + size;
 
+	if (size >= sizeof(byte_order_mark) &&
+	    memcmp(text, byte_order_mark, sizeof(byte_order_mark)) == 0) {
+		file->bom = true;
+		text += sizeof(byte_order_mark);
+	}
 	while (text < end) {
 		const char *stop = memchr(text, '\n', (size_t)(end - text));
 		size_t len = (size_t)((stop ? stop : end) - text);
@@ -118,25 +127,12 @@ void attributes_file_free(struct attributes_file *file)
 
 static void join(const struct attributes_file *file, struct buffer *text)
 {
+	if (file->bom)
+		buffer_append(text, byte_order_mark, sizeof(byte_order_mark));
 	for (size_t i = 0; i < file->count; i++) {
 		buffer_append(text, file->lines[i], strlen(file->lines[i]));
 		buffer_u8(text, '\n');
 	}
-}
-
-static int write_all(int fd, const uint8_t *at, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, at, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		at += n;
-		len -= (size_t)n;
-	}
-	return 0;
 }
 
 /* Writes beside the file, syncs, renames. Returns -1 with errno set. */
@@ -149,7 +145,7 @@ static int replace(const struct attributes_file *file, const char *temporary,
 
 	if (fd < 0)
 		return -1;
-	if (write_all(fd, text->data, text->size) < 0 ||
+	if (stream_write(&fd, text->data, text->size) < 0 ||
 	    (stat(file->path, &st) == 0 && fchmod(fd, st.st_mode & 0777) != 0) || fsync(fd) != 0)
 		reason = errno;
 	if (close(fd) != 0 && !reason)
@@ -233,9 +229,10 @@ static bool word_is_about(const char *word, size_t len, const char *name)
 	       (len == strlen(name) || word[strlen(name)] == '=');
 }
 
+/* "binary" is git's macro for -diff -merge -text. */
 static bool is_ours(const char *word, size_t len)
 {
-	static const char *const names[] = {"filter", "diff", "merge", "text"};
+	static const char *const names[] = {"filter", "diff", "merge", "text", "binary"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (word_is_about(word, len, names[i]))
@@ -243,25 +240,28 @@ static bool is_ours(const char *word, size_t len)
 	return false;
 }
 
-static bool has_word(const char *line, const char *wanted)
+/* True if the line's last word about an attribute, which is the one that counts, is wanted. */
+static bool says(const char *line, const char *name, const char *wanted)
 {
 	const char *start;
 	const char *at = pattern_end(line, &start);
+	bool found = false;
 
 	while (at && *at) {
 		size_t len;
 
 		at += strspn(at, BLANKS);
 		len = strcspn(at, BLANKS);
-		if (len == strlen(wanted) && strncmp(at, wanted, len) == 0)
-			return true;
+		if (word_is_about(at, len, name))
+			found = len == strlen(wanted) && strncmp(at, wanted, len) == 0;
 		at += len;
 	}
-	return false;
+	return found;
 }
 
-/* The line with its words about our attributes replaced by ours (a string, or "" to drop them).
- * Returns NULL when memory is short. */
+/* The line with its words about our attributes replaced by ours (a string, or "" to drop them), at
+ * its end: a word or macro before them then counts for nothing. Returns NULL when memory is short.
+ */
 static char *rewritten(const char *line, const char *ours)
 {
 	const char *start;
@@ -270,10 +270,6 @@ static char *rewritten(const char *line, const char *ours)
 	struct buffer text = BUFFER_INIT;
 
 	buffer_append(&text, line, (size_t)(at - line));
-	if (*ours) {
-		buffer_u8(&text, ' ');
-		buffer_append(&text, ours, strlen(ours));
-	}
 	while (*at) {
 		size_t len;
 
@@ -284,6 +280,10 @@ static char *rewritten(const char *line, const char *ours)
 			buffer_append(&text, at, len);
 		}
 		at += len;
+	}
+	if (*ours) {
+		buffer_u8(&text, ' ');
+		buffer_append(&text, ours, strlen(ours));
 	}
 	if (line_len && line[line_len - 1] == '\r')
 		buffer_u8(&text, '\r');
@@ -296,8 +296,9 @@ static char *rewritten(const char *line, const char *ours)
 
 static bool has_all_of_ours(const char *line)
 {
-	return has_word(line, "filter=brevis") && has_word(line, "diff=brevis") &&
-	       has_word(line, "merge=brevis") && has_word(line, "-text");
+	return says(line, "filter", "filter=brevis") && says(line, "diff", "diff=brevis") &&
+	       says(line, "merge", "merge=brevis") && says(line, "text", "-text") &&
+	       !says(line, "binary", "binary");
 }
 
 void attributes_file_each(const struct attributes_file *file,
@@ -309,7 +310,7 @@ void attributes_file_each(const struct attributes_file *file,
 		char *pattern = end ? strndup(start, (size_t)(end - start)) : NULL;
 
 		if (pattern)
-			each(ctx, pattern, has_word(file->lines[i], "filter=brevis"));
+			each(ctx, pattern, says(file->lines[i], "filter", "filter=brevis"));
 		free(pattern);
 	}
 }
@@ -371,7 +372,7 @@ enum attributes_change attributes_file_untrack(struct attributes_file *file, con
 	for (size_t i = 0; i < file->count; i++) {
 		char *line = file->lines[i];
 
-		if (has_pattern(line, pattern) && has_word(line, "filter=brevis")) {
+		if (has_pattern(line, pattern) && says(line, "filter", "filter=brevis")) {
 			char *shorter = rewritten(line, "");
 
 			if (shorter) {
@@ -416,4 +417,14 @@ char *attributes_pattern(const char *typed, bool literal)
 		return (char *)text.data;
 	buffer_release(&text);
 	return NULL;
+}
+
+void attributes_warn_of_hidden(const char *path, size_t count)
+{
+	if (count)
+		report_warning(
+			"%s%s: git shows no diff of it (-diff, binary or a binary diff driver in "
+			"force; see `git check-attr -a`), and then `git lfs prune` deletes "
+			"objects that were never pushed; give it diff=brevis in a later line",
+			path ? path : "some file", count > 1 ? " and others" : "");
 }

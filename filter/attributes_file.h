@@ -30,7 +30,7 @@ enum attributes_change { ATTRIBUTES_SAME = 0, ATTRIBUTES_CHANGED = 1, ATTRIBUTES
 
 /**
  * Gives a pattern our attributes. A line for the pattern that is there keeps its place and its
- * other attributes. Out of memory is reported.
+ * other attributes but "binary", which would undo ours. Out of memory is reported.
  */
 enum attributes_change attributes_file_track(struct attributes_file *file, const char *pattern);
 
@@ -43,5 +43,9 @@ enum attributes_change attributes_file_untrack(struct attributes_file *file, con
  * NULL when memory is short.
  */
 char *attributes_pattern(const char *typed, bool literal);
+
+/** Warns of count files (none if it is 0), of which path is one, whose attributes hide their diff
+ * (struct tracked_file says what that means). */
+void attributes_warn_of_hidden(const char *path, size_t count);
 
 #endif

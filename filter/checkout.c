@@ -31,6 +31,8 @@ struct checkout {
 	struct buffer wanted;  /* of struct lfs_want: objects that are not here */
 	struct buffer due;     /* of struct due_file */
 	struct buffer written; /* of struct written_file, whose paths are those of due */
+	struct buffer lacking; /* blobs that a partial clone has not fetched, "NAME LF" each */
+	bool fetched;          /* ... which it has by now, if it can */
 	size_t seen;
 	size_t failed;
 	struct progress progress;
@@ -67,19 +69,13 @@ bool checkout_is_due(const char *top, const struct tracked_file *file, const str
 	}
 }
 
-/* An empty file's pointer names an object that nobody stores. */
-static bool has_object(const struct checkout *c, const struct pointer *pointer)
-{
-	return pointer->size == 0 || object_store_has(c->ws->store, pointer);
-}
-
 /* Notes an object to download: also one whose work file is complete, for a push needs it. */
 static int want_object(struct checkout *c, const struct tracked_file *file)
 {
 	struct lfs_want want = {.pointer = file->pointer};
 	char *path;
 
-	if (!c->download || has_object(c, &file->pointer))
+	if (!c->download || object_store_has(c->ws->store, &file->pointer))
 		return 0;
 	path = strdup(file->path);
 	want.path = path;
@@ -106,13 +102,31 @@ static int note_due(struct checkout *c, const struct tracked_file *file,
 	return report_error("out of memory");
 }
 
+/* Without its blob nobody knows what belongs into a file. */
+static int note_lacking(struct checkout *c, const struct tracked_file *file)
+{
+	if (c->fetched) {
+		report_error("%s: left out: its pointer (blob %.12s) is not in this partial clone",
+			     file->path, file->blob);
+		c->failed++;
+		return 0;
+	}
+	buffer_append(&c->lacking, file->blob, BLOB_HEX_SIZE);
+	buffer_u8(&c->lacking, '\n');
+	return buffer_failed(&c->lacking) ? report_error("out of memory") : 0;
+}
+
 static int collect(void *ctx, const struct tracked_file *file)
 {
 	struct checkout *c = ctx;
 	struct work_look look;
 
 	c->seen++;
-	if (!file->is_pointer || file->skip_worktree)
+	if (file->skip_worktree)
+		return 0;
+	if (file->blob_missing)
+		return note_lacking(c, file);
+	if (!file->is_pointer)
 		return 0;
 	if (want_object(c, file) < 0)
 		return -1;
@@ -161,6 +175,24 @@ static void release(struct checkout *c)
 	buffer_release(&c->wanted);
 	buffer_release(&c->due);
 	buffer_release(&c->written);
+	buffer_release(&c->lacking);
+}
+
+/* Collects what the pathspecs name. Blobs that a partial clone lacks are fetched first, all
+ * together: git itself would fetch each when it is asked for it. */
+static int collect_all(struct checkout *c, const char *const *pathspecs, size_t count)
+{
+	struct repository *repository = c->ws->repository;
+	int rc = repository_each_tracked(repository, NULL, pathspecs, count, collect, c);
+
+	if (rc < 0 || !c->lacking.size)
+		return rc;
+	/* What does not come is reported by the second round. */
+	repository_fetch_blobs(repository, &c->lacking);
+	release(c);
+	c->seen = 0;
+	c->fetched = true;
+	return repository_each_tracked(repository, NULL, pathspecs, count, collect, c);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -218,7 +250,7 @@ static void write_all(struct checkout *c)
 	struct due_file *due = due_files(c, &count);
 
 	for (size_t i = 0; i < count; i++) {
-		if (!has_object(c, &due[i].pointer)) {
+		if (!object_store_has(c->ws->store, &due[i].pointer)) {
 			if (!c->download)
 				report_missing(&due[i]);
 			c->failed++;
@@ -233,13 +265,20 @@ int checkout_files(struct workspace *ws, const char *const *pathspecs, size_t co
 {
 	struct checkout c = {
 		.ws = ws, .top = repository_work_tree(ws->repository), .download = download};
+	const char *unmatched;
 	int code = EXIT_FATAL;
 
 	if (!c.top) {
 		report_error("there is no work tree here to write files to");
 		return EXIT_FATAL;
 	}
-	if (repository_each_tracked(ws->repository, NULL, pathspecs, count, collect, &c) < 0)
+	unmatched = repository_unmatched(pathspecs, count);
+	if (unmatched) {
+		report_error("'%s' matches no file that git tracks; nothing was changed",
+			     unmatched);
+		return EXIT_FOUND;
+	}
+	if (collect_all(&c, pathspecs, count) < 0)
 		goto out;
 	if (count && !c.seen) {
 		report_error("no file that git-brevis keeps is at or below the given paths");

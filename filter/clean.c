@@ -7,10 +7,11 @@
  *    +-> ARCHIVE   the input begins as an archive: it is kept as it is, and proven at its end
  *    |      |        (no archive after all: it goes through ENCODE from where it was kept)
  *    |      v
- *    +-> FOLLOW -> the input equals, so far, the plain object that index or HEAD name
- *    |      |
+ *    +-> FOLLOW    the input equals, so far, the plain object that index or HEAD name; its end is
+ *    |      |        the end if the hash is that object's name, too
  *    |      v        it differs: what was followed comes from that object
- *    +-> ENCODE    an archive is made of it, or the encoder finds one that is the same
+ *    +-> ENCODE    an archive is made of it, or the encoder finds one that is the same; it gets its
+ *                    place, unless the content keeps an earlier pointer (earlier.h)
  */
 #include "filter/clean_private.h"
 
@@ -134,7 +135,7 @@ static int start_archive(struct cleaning *c)
 	c->stage = STAGE_ARCHIVE;
 	c->sha = brevis_sha256_new();
 	if (c->ws->dry_run)
-		c->raw_spool = spool_new();
+		c->raw_spool = spool_new(c->ws->store);
 	if (!c->sha || (c->ws->dry_run && !c->raw_spool))
 		return cleaning_fail_nomem(c);
 	if (c->ws->dry_run)
@@ -166,6 +167,7 @@ static int keep_archive(struct cleaning *c, const struct pointer *pointer,
 		return -1;
 	if (c->raw && new_object_place(c->raw, pointer) != 0)
 		return cleaning_fail(c);
+	c->ws->stored |= c->raw != NULL;
 	if (c->raw && info)
 		known_add(c->ws->known, info->original_size, info->original_sha256, pointer);
 	return cleaning_answer(c, pointer, "archive");
@@ -246,17 +248,25 @@ static int follow(struct cleaning *c, const void *data, size_t len)
 {
 	uint64_t common = c->followed;
 
-	if (follows(c, data, len))
+	if (follows(c, data, len)) {
+		brevis_sha256_update(c->sha, data, len);
 		return 0;
+	}
 	if (leave_plain(c, common) != 0)
 		return -1;
 	return cleaning_encode(c, data, len);
 }
 
+/* All of the plain object came in. It is only what its name says if its hash is. */
 static int finish_follow(struct cleaning *c)
 {
-	if (c->followed == c->earlier.plain.size)
-		return cleaning_answer(c, &c->earlier.plain, "known");
+	struct pointer pointer = {.size = c->followed};
+	uint8_t digest[BREVIS_SHA256_SIZE];
+
+	brevis_sha256_final(c->sha, digest);
+	pointer_set_oid(&pointer, digest);
+	if (pointer_equal(&pointer, &c->earlier.plain))
+		return cleaning_answer(c, &pointer, "known");
 	if (leave_plain(c, c->followed) != 0)
 		return -1;
 	return cleaning_finish_encode(c);
@@ -288,7 +298,8 @@ static int leave_head(struct cleaning *c)
 	} else if (c->earlier.has_plain) {
 		c->stage = STAGE_FOLLOW;
 		c->step = malloc(FOLLOW_STEP);
-		started = c->step ? 0 : cleaning_fail_nomem(c);
+		c->sha = brevis_sha256_new();
+		started = c->step && c->sha ? 0 : cleaning_fail_nomem(c);
 	} else {
 		started = cleaning_start_encode(c);
 	}
@@ -338,12 +349,21 @@ static bool is_pointer(const struct cleaning *c)
 	       repository_path_holds(c->ws->repository, c->path, c->head, c->head_len);
 }
 
+/* Nothing stays nothing; but where git holds a pointer of size 0 for this path, a checkout has made
+ * nothing of that. */
+static int finish_empty(struct cleaning *c)
+{
+	if (c->path && c->ws->repository)
+		c->head_len = repository_path_empty(c->ws->repository, c->path, c->head);
+	return answer_verbatim(c, "empty");
+}
+
 static int finish(struct cleaning *c)
 {
 	if (c->failed)
 		return -1;
 	if (c->size == 0)
-		return answer_verbatim(c, "empty");
+		return finish_empty(c);
 	if (c->stage == STAGE_HEAD) {
 		if (is_pointer(c))
 			return answer_verbatim(c, "pointer");

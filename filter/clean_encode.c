@@ -5,14 +5,12 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "filter/proof.h"
 #include "filter/report.h"
-
-/* What was read before comes back in steps of this size. */
-#define STEP (256 * 1024)
+#include "filter/stream.h"
 
 /* Takes the archive's bytes. Nothing is created before there is a first one: content that is known
  * needs no place to write to. */
@@ -63,58 +61,37 @@ int cleaning_start_encode(struct cleaning *c)
 	return 0;
 }
 
-int cleaning_encode_source(struct cleaning *c, const struct brevis_source *source, uint64_t len)
+static int encode_chunk(void *cleaning, const void *data, size_t len)
 {
-	uint8_t *chunk = malloc(STEP);
-	uint64_t offset = 0;
-	int result = chunk ? 0 : cleaning_fail_nomem(c);
-
-	while (result == 0 && offset < len) {
-		size_t n = len - offset < STEP ? (size_t)(len - offset) : STEP;
-
-		if (source->read_at(source->ctx, chunk, n, offset) != 0) {
-			report_error("cannot clean %s: an earlier object cannot be read back: %m; "
-				     "try `git -c brevis.reuse=false add`",
-				     c->label);
-			result = cleaning_fail(c);
-			break;
-		}
-		result = cleaning_encode(c, chunk, n);
-		offset += n;
-	}
-	free(chunk);
-	return result;
+	return cleaning_encode(cleaning, data, len);
 }
 
-/* Decodes all of an archive and compares what it promises with what went in. */
-static bool restores(const struct cleaning *c, const struct brevis_archive *archive,
-		     const struct brevis_encode_summary *summary, struct brevis_error *err)
+int cleaning_encode_source(struct cleaning *c, const struct brevis_source *source, uint64_t len)
 {
-	struct brevis_decode_options options = {.threads = c->ws->threads};
-	const struct brevis_archive_info *info = brevis_archive_info(archive);
-
-	if (brevis_archive_decode(archive, &options, NULL, NULL, err) != BREVIS_OK)
-		return false;
-	snprintf(err->message, sizeof(err->message), "it restores something else");
-	return info->original_size == summary->original_size &&
-	       memcmp(info->original_sha256, summary->original_sha256, BREVIS_SHA256_SIZE) == 0;
+	switch (source_copy(source, len, encode_chunk, c)) {
+	case 0:
+		return 0;
+	case 1:
+		return -1; /* cleaning_encode reported */
+	default:
+		report_error("cannot clean %s: an earlier object cannot be read back: %m; try `git "
+			     "-c brevis.reuse=false add`",
+			     c->label);
+		return cleaning_fail(c);
+	}
 }
 
 /* Reads back the archive that was written. */
 static bool is_proven(struct cleaning *c, const struct brevis_encode_summary *summary,
 		      struct brevis_error *err)
 {
-	struct brevis_archive *archive = NULL;
 	struct object_file file;
-	bool proven = false;
 
 	snprintf(err->message, sizeof(err->message), "it cannot be read back");
-	if (object_file_from_fd(&file, new_object_fd(c->object)) == 0 &&
-	    file.source.size == summary->archive_size &&
-	    brevis_archive_open(&file.source, &archive, err) == BREVIS_OK)
-		proven = restores(c, archive, summary, err);
-	brevis_archive_free(archive);
-	return proven;
+	return object_file_from_fd(&file, new_object_fd(c->object)) == 0 &&
+	       file.source.size == summary->archive_size &&
+	       source_restores(&file.source, c->ws->threads, summary->original_size,
+			       summary->original_sha256, err);
 }
 
 static void remember(const struct cleaning *c, const struct brevis_encode_summary *summary,
@@ -124,20 +101,15 @@ static void remember(const struct cleaning *c, const struct brevis_encode_summar
 		known_add(c->ws->known, summary->original_size, summary->original_sha256, pointer);
 }
 
-/*
- * True if the archive that the encoder found to be the same really is. Its own word is not enough,
- * it may be damaged or forged; that it was proven here before is.
- */
-static bool same_is_proven(const struct cleaning *c, const struct brevis_encode_summary *summary,
-			   const struct pointer *pointer, struct brevis_error *err)
+/* True if the archive was proven here and its object was not touched since. */
+static bool is_vouched_for(const struct cleaning *c, const struct brevis_encode_summary *summary,
+			   const struct earlier_archive *same)
 {
-	struct pointer known;
+	struct stat st;
 
-	if (c->ws->known &&
-	    known_find(c->ws->known, summary->original_size, summary->original_sha256, &known) &&
-	    pointer_equal(&known, pointer))
-		return true;
-	return restores(c, summary->same_as, summary, err);
+	return c->ws->known && fstat(same->file.fd, &st) == 0 &&
+	       known_vouches(c->ws->known, summary->original_size, summary->original_sha256,
+			     &same->pointer, &st.st_ctim);
 }
 
 static void note_opaque(const struct cleaning *c, const struct brevis_encode_summary *summary)
@@ -231,23 +203,128 @@ static int recover(struct cleaning *c, const struct brevis_encode_summary *first
 	return finish_archive(c, &summary);
 }
 
+/* The encoder found an archive that is the same. Its own word is not enough, that may be damaged or
+ * forged: it is decoded, unless that was done before. */
+static int finish_same(struct cleaning *c, const struct brevis_encode_summary *summary)
+{
+	const struct earlier_archive *same = earlier_archive(&c->earlier, summary->same_as);
+	struct pointer pointer = same->pointer;
+	struct brevis_error err;
+
+	if (!is_vouched_for(c, summary, same)) {
+		if (!archive_restores(same->archive, c->ws->threads, summary->original_size,
+				      summary->original_sha256, &err))
+			return recover(c, summary, err.message);
+		remember(c, summary, &pointer);
+	}
+	return cleaning_answer(c, &pointer, "known");
+}
+
+/* A copy of the work file on its way into the store. */
+struct copy {
+	struct brevis_sha256 *sha;
+	struct new_object *object;
+};
+
+static int copy_chunk(void *ctx, const void *data, size_t len)
+{
+	struct copy *copy = ctx;
+
+	brevis_sha256_update(copy->sha, data, len);
+	return new_object_write(copy->object, data, len);
+}
+
+/* Places a copy of the work file as the plain object, if it is that. Returns 1, 0 if the file is
+ * something else by now, or -1 after reporting. */
+static int copy_plain(struct cleaning *c, const struct brevis_source *source,
+		      const struct pointer *pointer)
+{
+	struct copy copy = {brevis_sha256_new(), new_object_create(c->ws->store, c->label)};
+	struct pointer found = {.size = source->size};
+	uint8_t digest[BREVIS_SHA256_SIZE];
+	int result = -1;
+
+	if (!copy.sha || !copy.object) {
+		cleaning_fail(c);
+		goto out;
+	}
+	switch (source_copy(source, source->size, copy_chunk, &copy)) {
+	case 0:
+		break;
+	case 1:
+		new_object_report(copy.object, source->size);
+		cleaning_fail(c);
+		goto out;
+	default:
+		result = 0;
+		goto out;
+	}
+	brevis_sha256_final(copy.sha, digest);
+	pointer_set_oid(&found, digest);
+	result = pointer_equal(&found, pointer);
+	if (result && new_object_place(copy.object, pointer) != 0)
+		result = cleaning_fail(c);
+	c->ws->stored |= result == 1;
+out:
+	brevis_sha256_free(copy.sha);
+	new_object_free(copy.object);
+	return result;
+}
+
+/* Stores a plain object again. Returns as copy_plain does. */
+static int restore_plain(struct cleaning *c, const struct pointer *pointer)
+{
+	int fd = c->work_file ? open(c->work_file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) : -1;
+	struct object_file file;
+	int result = 0;
+
+	if (c->ws->dry_run)
+		result = fd >= 0;
+	else if (fd >= 0 && object_file_from_fd(&file, fd) == 0 &&
+		 file.source.size == pointer->size)
+		result = copy_plain(c, &file.source, pointer);
+	if (fd >= 0)
+		close(fd);
+	return result;
+}
+
+/* Content that index or HEAD hold as a plain object stays that; what is lost or damaged of it comes
+ * back from the work file. Returns 1 if that is the answer, 0 if not, or -1 after reporting. */
+static int keep_plain(struct cleaning *c, const struct brevis_encode_summary *summary)
+{
+	struct pointer pointer = {.size = summary->original_size};
+	bool is_here;
+	int restored;
+
+	pointer_set_oid(&pointer, summary->original_sha256);
+	if (!earlier_is_of_path(&c->earlier, &pointer))
+		return 0;
+	is_here = earlier_has_plain(c->ws, &pointer);
+	restored = is_here ? 1 : restore_plain(c, &pointer);
+	if (restored > 0)
+		cleaning_answer(c, &pointer, is_here ? "known" : "plain object stored again");
+	return restored;
+}
+
 int cleaning_finish_encode(struct cleaning *c)
 {
 	struct brevis_encode_summary summary;
+	struct encoded encoded;
 	struct pointer pointer;
 	struct brevis_error err;
+	int kept;
 
 	if (brevis_encoder_finish(c->encoder, &summary, &err) != BREVIS_OK)
 		return fail_encode(c, &err);
-	if (summary.same_as) {
-		pointer = *earlier_pointer(&c->earlier, summary.same_as);
-		if (!same_is_proven(c, &summary, &pointer, &err))
-			return recover(c, &summary, err.message);
-		remember(c, &summary, &pointer);
-		return cleaning_answer(c, &pointer, "known");
-	}
-	if (earlier_find(&c->earlier, c->ws, summary.original_size, summary.original_sha256,
-			 &pointer))
+	kept = keep_plain(c, &summary);
+	if (kept)
+		return kept > 0 ? 0 : -1;
+	if (summary.same_as)
+		return finish_same(c, &summary);
+	encoded = (struct encoded){
+		summary.original_size, summary.original_sha256, {.size = summary.archive_size}};
+	pointer_set_oid(&encoded.archive, summary.archive_sha256);
+	if (earlier_find(&c->earlier, c->ws, c->path, &encoded, &pointer))
 		return cleaning_answer(c, &pointer, "known");
 	return finish_archive(c, &summary);
 }

@@ -25,10 +25,11 @@ struct cleaning {
 
 	struct earlier earlier;
 
+	struct brevis_sha256 *sha; /* ARCHIVE and FOLLOW: of the input */
+
 	/* ARCHIVE: the input, in a new object or, in a dry run, a spool */
 	struct new_object *raw;
 	struct spool *raw_spool;
-	struct brevis_sha256 *sha;
 
 	uint64_t followed; /* FOLLOW */
 	uint8_t *step;

@@ -40,6 +40,13 @@ void workspace_close(struct workspace *ws);
  */
 char *workspace_path(const struct workspace *ws, const char *file);
 
+/**
+ * True for files that git and git-lfs read themselves, in the index and at any commit:
+ * .gitattributes and all whose names begin so, .lfsconfig. Whatever pattern they match, both
+ * conversions are for the caller to leave out.
+ */
+bool path_is_left_alone(const char *path);
+
 /** One file on its way from the work tree to a pointer. */
 struct cleaning;
 
@@ -55,7 +62,8 @@ int cleaning_write(void *cleaning, const void *data, size_t len);
 
 /**
  * Ends the input. The result is in *text and *len and lives until cleaning_free: the pointer, or
- * the input itself where it stays as it is (a pointer, nothing). By then the object is placed, and
+ * the input itself where it stays as it is (a pointer, nothing; for nothing, if git holds
+ * it so, a pointer of size 0). By then the object is placed, and
  * proven: it was decoded and equals the input. Reports and returns -1 on failure, leaving nothing.
  */
 int cleaning_finish(struct cleaning *cleaning, const void **text, size_t *len);
@@ -68,14 +76,9 @@ enum smudge_result {
 };
 
 /**
- * Restores the content behind a blob: if it is a pointer, that of its object (archives decoded and
- * checked, plain objects checked against their name and passed through), else the blob itself. path
- * is for messages only.
+ * Restores the content behind a pointer, that of its object: archives are decoded and checked,
+ * plain objects checked against their name and passed through. path is for messages only.
  */
-enum smudge_result smudge(struct workspace *ws, const char *path, const void *blob, size_t len,
-			  brevis_write_fn write, void *ctx);
-
-/** The same for a pointer that was parsed already. */
 enum smudge_result smudge_pointer(struct workspace *ws, const char *path,
 				  const struct pointer *pointer, brevis_write_fn write, void *ctx);
 

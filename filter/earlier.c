@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "filter/proof.h"
 #include "filter/report.h"
 
 static bool is_listed(const struct earlier *earlier, const struct pointer *pointer)
@@ -97,14 +98,14 @@ void earlier_close(struct earlier *earlier)
 	memset(earlier, 0, sizeof(*earlier));
 }
 
-const struct pointer *earlier_pointer(const struct earlier *earlier,
-				      const struct brevis_archive *archive)
+const struct earlier_archive *earlier_archive(const struct earlier *earlier,
+					      const struct brevis_archive *archive)
 {
 	size_t i;
 
 	for (i = 0; i < earlier->count; i++) {
 		if (earlier->archives[i].archive == archive)
-			return &earlier->archives[i].pointer;
+			return &earlier->archives[i];
 	}
 	return NULL;
 }
@@ -120,44 +121,46 @@ bool earlier_is_of_path(const struct earlier *earlier, const struct pointer *poi
 	return false;
 }
 
-/* True if the object of pointer is here and restores exactly this content, all of it decoded. */
-static bool restores(const struct workspace *ws, const struct pointer *pointer, uint64_t size,
-		     const uint8_t sha256[BREVIS_SHA256_SIZE])
+bool earlier_has_plain(const struct workspace *ws, const struct pointer *pointer)
 {
-	struct brevis_decode_options options = {.threads = ws->threads};
-	struct earlier_archive one = {.pointer = *pointer};
-	const struct brevis_archive_info *info;
+	struct object_file file;
 	struct brevis_error err;
-	bool is_plain;
 	bool result;
 
-	if (!open_archive(ws, &one, &is_plain))
+	if (object_file_open(&file, ws->store, pointer->oid) != 0)
 		return false;
-	info = brevis_archive_info(one.archive);
-	result = info->original_size == size &&
-		 memcmp(info->original_sha256, sha256, BREVIS_SHA256_SIZE) == 0 &&
-		 brevis_archive_decode(one.archive, &options, NULL, NULL, &err) == BREVIS_OK;
-	brevis_archive_free(one.archive);
-	object_file_close(&one.file);
+	result = source_is_object(&file.source, pointer, &err);
+	if (!result)
+		report_trace("object %s: %s; not used", pointer->oid, err.message);
+	object_file_close(&file);
 	return result;
 }
 
-bool earlier_find(const struct earlier *earlier, const struct workspace *ws, uint64_t size,
-		  const uint8_t sha256[BREVIS_SHA256_SIZE], struct pointer *out)
+/* True if the object of pointer restores this content: all of it is decoded. */
+static bool is_sound(const struct workspace *ws, const struct pointer *pointer,
+		     const struct encoded *encoded)
 {
-	struct pointer plain = {.size = size};
-	struct pointer known;
+	struct object_file file;
+	struct brevis_error err;
+	bool result;
 
-	pointer_set_oid(&plain, sha256);
-	if (earlier_is_of_path(earlier, &plain)) {
-		*out = plain;
-		return true;
-	}
-	if (!ws->known || !known_find(ws->known, size, sha256, &known))
+	if (object_file_open(&file, ws->store, pointer->oid) != 0)
 		return false;
-	if (object_store_has(ws->store, &known) ? !restores(ws, &known, size, sha256)
-						: !earlier_is_of_path(earlier, &known))
+	result = source_restores(&file.source, ws->threads, encoded->size, encoded->sha256, &err);
+	if (!result)
+		report_trace("object %s: %s; not used", pointer->oid, err.message);
+	object_file_close(&file);
+	return result;
+}
+
+bool earlier_find(const struct earlier *earlier, const struct workspace *ws, const char *path,
+		  const struct encoded *encoded, struct pointer *out)
+{
+	if (!ws->known || !known_find(ws->known, encoded->size, encoded->sha256, out))
 		return false;
-	*out = known;
-	return true;
+	if (object_store_has(ws->store, out))
+		return is_sound(ws, out, encoded);
+	/* If the new archive is that very object, it rather takes its place. */
+	return !pointer_equal(out, &encoded->archive) && earlier_is_of_path(earlier, out) &&
+	       repository_remote_has_pointer(ws->repository, path, out);
 }

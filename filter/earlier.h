@@ -41,19 +41,30 @@ void earlier_close(struct earlier *earlier);
 /** Closes its archives: they proved wrong. What it knows of the path stays. */
 void earlier_forget_archives(struct earlier *earlier);
 
-/** The pointer of one of its archives. */
-const struct pointer *earlier_pointer(const struct earlier *earlier,
-				      const struct brevis_archive *archive);
+/** What it knows of one of its archives. */
+const struct earlier_archive *earlier_archive(const struct earlier *earlier,
+					      const struct brevis_archive *archive);
 
 /** True if index or HEAD hold this pointer for the path. */
 bool earlier_is_of_path(const struct earlier *earlier, const struct pointer *pointer);
 
+/** True if the object of a pointer is here, and its bytes are what it names. */
+bool earlier_has_plain(const struct workspace *ws, const struct pointer *pointer);
+
+/** Content that was encoded: what it is, and the archive that was made of it. */
+struct encoded {
+	uint64_t size;
+	const uint8_t *sha256;
+	struct pointer archive;
+};
+
 /**
- * Finds the pointer that content of this size and hash had before: that of a plain object in index
- * or HEAD, or one that the map of known content tells and that its object bears out. An object that
- * is not here any more counts if index or HEAD still name it.
+ * Finds the archive that encoded content had before, by the map of known content, if its pointer
+ * may go on standing for it: its object is here and restores the content, or it is not here, index
+ * or HEAD hold that pointer, and a remote has it. A pointer whose object is nowhere is never found:
+ * it could not be pushed.
  */
-bool earlier_find(const struct earlier *earlier, const struct workspace *ws, uint64_t size,
-		  const uint8_t sha256[BREVIS_SHA256_SIZE], struct pointer *out);
+bool earlier_find(const struct earlier *earlier, const struct workspace *ws, const char *path,
+		  const struct encoded *encoded, struct pointer *out);
 
 #endif

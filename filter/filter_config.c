@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "filter/filter_config.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "filter/git_run.h"
 #include "filter/report.h"
 
@@ -81,4 +84,17 @@ int config_scope_set(const struct config_scope *scope, const char *key, const ch
 				  git_errors_line(&errors));
 	buffer_release(&errors);
 	return rc;
+}
+
+int config_scope_unset(const struct config_scope *scope, const char *key, const char *ours)
+{
+	char *value = NULL;
+	int rc = config_scope_get(scope, key, &value);
+
+	if (rc > 0 && strcmp(value, ours) == 0)
+		rc = config_scope_set(scope, key, NULL);
+	else if (rc > 0)
+		report_note("%s is set to '%s', not by `git brevis install`; it stays", key, value);
+	free(value);
+	return rc < 0 ? -1 : 0;
 }

@@ -41,4 +41,8 @@ int config_scope_get(const struct config_scope *scope, const char *key, char **v
 /** Sets a key, or with value NULL removes it. Reports and returns -1 on failure. */
 int config_scope_set(const struct config_scope *scope, const char *key, const char *value);
 
+/** Removes a key if its value is ours; another value stays, with a note. Reports and returns -1 on
+ * failure. */
+int config_scope_unset(const struct config_scope *scope, const char *key, const char *ours);
+
 #endif

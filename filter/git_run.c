@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "filter/interrupt.h"
 #include "filter/report.h"
+#include "filter/stream.h"
 
 extern char **environ;
 
@@ -87,22 +89,18 @@ static void drain(int fd, struct buffer *out)
 	}
 }
 
-/* An unnamed file holding the input: a child that does not read it cannot make us wait. */
-static FILE *make_input(const struct git_run *run)
+/* A file without a name holding the input: a child that does not read it cannot make us wait. It
+ * lies in memory, where the input is anyway, and depends on no directory. Returns -1 with errno. */
+static int make_input(const struct git_run *run)
 {
-	FILE *file = tmpfile();
+	int fd = memfd_create("git-input", MFD_CLOEXEC);
 
-	if (!file)
-		return NULL;
-	if (run->input_len && fwrite(run->input, 1, run->input_len, file) != run->input_len) {
-		fclose(file);
-		return NULL;
-	}
-	if (fflush(file) != 0 || lseek(fileno(file), 0, SEEK_SET) < 0) {
-		fclose(file);
-		return NULL;
-	}
-	return file;
+	if (fd < 0)
+		return -1;
+	if (stream_write(&fd, run->input, run->input_len) == 0 && lseek(fd, 0, SEEK_SET) == 0)
+		return fd;
+	close(fd);
+	return -1;
 }
 
 /* We ignore some signals (see main.c); git wants to die of them as always. */
@@ -169,10 +167,16 @@ static int wait_for(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+static void close_if_open(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
 int git_run(const struct git_run *run)
 {
-	FILE *input = NULL;
-	FILE *errors = NULL;
+	int input = -1;
+	int errors = -1;
 	int out[2] = {-1, -1};
 	int result = -1;
 	int guard;
@@ -184,15 +188,15 @@ int git_run(const struct git_run *run)
 		goto failed;
 	if (run->input) {
 		input = make_input(run);
-		if (!input)
+		if (input < 0)
 			goto failed;
 	}
 	if (run->errors) {
-		errors = tmpfile();
-		if (!errors)
+		errors = memfd_create("git-errors", MFD_CLOEXEC);
+		if (errors < 0)
 			goto failed;
 	}
-	rc = start(run, input ? fileno(input) : -1, out[1], errors ? fileno(errors) : -1, &pid);
+	rc = start(run, input, out[1], errors, &pid);
 	if (rc) {
 		errno = rc;
 		goto failed;
@@ -205,21 +209,18 @@ int git_run(const struct git_run *run)
 	}
 	interrupt_forget(guard);
 	result = wait_for(pid);
-	if (errors && lseek(fileno(errors), 0, SEEK_SET) == 0)
-		drain(fileno(errors), run->errors);
+	if (errors >= 0 && lseek(errors, 0, SEEK_SET) == 0)
+		drain(errors, run->errors);
 	if (result == 0 && run->output && buffer_failed(run->output))
 		result = report_error("out of memory reading what git %s wrote", run->args[0]);
 	goto out;
 failed:
 	result = report_error("cannot run git %s: %s", run->args[0], strerror(errno));
 out:
-	for (int i = 0; i < 2; i++)
-		if (out[i] >= 0)
-			close(out[i]);
-	if (input)
-		fclose(input);
-	if (errors)
-		fclose(errors);
+	close_if_open(out[0]);
+	close_if_open(out[1]);
+	close_if_open(input);
+	close_if_open(errors);
 	return result;
 }
 

@@ -13,7 +13,6 @@
 
 #include "core/base/buffer.h"
 #include "filter/interrupt.h"
-#include "filter/report.h"
 
 /* A hook that is longer is somebody's own; what it runs is looked for in this much of it. */
 #define HOOK_SIZE_LIMIT (1024 * 1024)
@@ -22,47 +21,48 @@ static char *hook_path(const char *dir, const char *name)
 {
 	char *path;
 
-	if (asprintf(&path, "%s/%s", dir, name) >= 0)
-		return path;
-	report_error("out of memory");
-	return NULL;
+	return asprintf(&path, "%s/%s", dir, name) < 0 ? NULL : path;
 }
 
-/* Reads a hook. Returns its text, "" if there is none, or NULL after reporting. Caller frees. */
+/* Reads a hook. Returns its text, or NULL with errno set. Caller frees. */
 static char *read_hook(const char *path)
 {
 	struct buffer text = BUFFER_INIT;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	uint8_t block[4096];
-	ssize_t n = 0;
+	int reason = 0;
+	ssize_t n;
 
-	if (fd >= 0) {
-		do {
-			n = read(fd, block, sizeof(block));
-			if (n > 0)
-				buffer_append(&text, block, (size_t)n);
-		} while ((n > 0 && text.size < HOOK_SIZE_LIMIT) || (n < 0 && errno == EINTR));
-	}
-	if ((fd < 0 && errno != ENOENT) || n < 0) {
-		report_error("%s: cannot read the hook: %s", path, strerror(errno));
+	if (fd < 0)
+		return NULL;
+	do {
+		n = read(fd, block, sizeof(block));
+		if (n > 0)
+			buffer_append(&text, block, (size_t)n);
+	} while ((n > 0 && text.size < HOOK_SIZE_LIMIT) || (n < 0 && errno == EINTR));
+	if (n < 0)
+		reason = errno;
+	buffer_u8(&text, 0);
+	if (!reason && buffer_failed(&text))
+		reason = ENOMEM;
+	if (reason)
 		buffer_release(&text);
-	} else {
-		buffer_u8(&text, 0);
-		if (buffer_failed(&text)) {
-			report_error("%s: out of memory", path);
-			buffer_release(&text);
-		}
-	}
-	if (fd >= 0)
-		close(fd);
+	close(fd);
+	errno = reason;
 	return (char *)text.data;
 }
 
-static bool is_blank(const char *text)
+/* What stands at a path that cannot be read, by errno. */
+static enum hook_state state_of_failure(const char *path)
 {
-	while (isspace((unsigned char)*text))
-		text++;
-	return !*text;
+	struct stat st;
+
+	if (errno == ENOTDIR)
+		return HOOK_OFF;
+	if (errno != ENOENT)
+		return HOOK_UNREADABLE;
+	/* A link to what is not there (yet) was put there by somebody. */
+	return lstat(path, &st) == 0 ? HOOK_FOREIGN : HOOK_MISSING;
 }
 
 /* Takes the next line of *at that is not blank, without white space around it. */
@@ -144,10 +144,10 @@ enum hook_state hook_file_state(const char *dir, const struct hook_text *hook)
 	char *text = path ? read_hook(path) : NULL;
 	enum hook_state state = HOOK_FOREIGN;
 
-	if (!text)
+	if (!path)
 		state = HOOK_UNREADABLE;
-	else if (is_blank(text))
-		state = HOOK_MISSING;
+	else if (!text)
+		state = state_of_failure(path);
 	else if (strcmp(text, hook->text) == 0)
 		state = HOOK_OURS;
 	else if (is_stock(text, hook->name))
@@ -180,47 +180,39 @@ int hook_file_write(const char *dir, const struct hook_text *hook)
 {
 	char *path = hook_path(dir, hook->name);
 	char *temporary = NULL;
+	int reason = 0;
 	int guard;
-	int rc = -1;
 
-	if (!path)
-		return -1;
-	if (asprintf(&temporary, "%s.brevis-%ld", path, (long)getpid()) < 0) {
+	if (path && asprintf(&temporary, "%s.brevis-%ld", path, (long)getpid()) < 0)
 		temporary = NULL;
-		report_error("out of memory");
-		goto out;
-	}
-	if (mkdir(dir, 0777) != 0 && errno != EEXIST) {
-		report_error("%s: cannot make the directory of hooks: %s", dir, strerror(errno));
-		goto out;
-	}
-	guard = interrupt_guard_file(temporary);
-	if (write_new(temporary, hook->text) == 0 && rename(temporary, path) == 0) {
-		rc = 0;
+	if (!temporary) {
+		reason = ENOMEM;
+	} else if (mkdir(dir, 0777) != 0 && errno != EEXIST) {
+		reason = errno;
 	} else {
-		report_error("%s: cannot write the hook: %s", path, strerror(errno));
-		unlink(temporary);
+		guard = interrupt_guard_file(temporary);
+		if (write_new(temporary, hook->text) != 0 || rename(temporary, path) != 0) {
+			reason = errno;
+			unlink(temporary);
+		}
+		interrupt_forget(guard);
 	}
-	interrupt_forget(guard);
-out:
 	free(temporary);
 	free(path);
-	return rc;
+	errno = reason;
+	return reason ? -1 : 0;
 }
 
 int hook_file_remove(const char *dir, const struct hook_text *hook)
 {
 	char *path = hook_path(dir, hook->name);
-	int rc = -1;
+	int reason = ENOMEM;
 
-	if (!path)
-		return -1;
-	if (unlink(path) == 0 || errno == ENOENT)
-		rc = 0;
-	else
-		report_error("%s: cannot remove the hook: %s", path, strerror(errno));
+	if (path)
+		reason = unlink(path) == 0 || errno == ENOENT ? 0 : errno;
 	free(path);
-	return rc;
+	errno = reason;
+	return reason ? -1 : 0;
 }
 
 char *hook_lines(const struct hook_text *hook)
@@ -257,6 +249,8 @@ const char *hook_state_name(enum hook_state state)
 		return "your own, runs what is needed";
 	case HOOK_FOREIGN:
 		return "your own, lacks lines; run `git brevis install --manual`";
+	case HOOK_OFF:
+		return "off: the hooks path is no directory";
 	default:
 		return "unreadable";
 	}

@@ -19,22 +19,23 @@ struct hook_text {
 extern const struct hook_text hook_texts[HOOK_COUNT];
 
 enum hook_state {
-	HOOK_UNREADABLE = -1, /* reported */
-	HOOK_MISSING = 0,     /* no file, or a blank one */
+	HOOK_UNREADABLE = -1, /* errno tells why */
+	HOOK_MISSING = 0,     /* nothing there */
 	HOOK_OURS,            /* exactly our text */
 	HOOK_STOCK,           /* exactly what some git-lfs writes: safe to replace */
 	HOOK_MERGED,          /* someone's own that runs all that is needed */
-	HOOK_FOREIGN          /* someone's own that does not */
+	HOOK_FOREIGN,         /* someone's own that does not, be it blank or a link to nothing */
+	HOOK_OFF              /* core.hooksPath names no directory: whoever set it wants no hooks */
 };
 
-/** Tells what stands at dir/name. A hook that needs no git-brevis (post-commit) is merged if it
- * runs git-lfs. */
+/** Tells what stands at dir/name. Reports nothing. A hook that needs no git-brevis (post-commit) is
+ * merged if it runs git-lfs. */
 enum hook_state hook_file_state(const char *dir, const struct hook_text *hook);
 
-/** Writes a hook, executable, in one step. Reports and returns -1 on failure. */
+/** Writes a hook, executable, in one step. Returns -1 with errno set, without reporting. */
 int hook_file_write(const char *dir, const struct hook_text *hook);
 
-/** Removes a hook of ours. Reports and returns -1 on failure. */
+/** Removes a hook of ours. Returns -1 with errno set, without reporting. */
 int hook_file_remove(const char *dir, const struct hook_text *hook);
 
 /** The lines that someone's own hook has to run: those of ours without its first and comments. To

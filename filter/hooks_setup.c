@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "filter/hooks_setup.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,26 +30,49 @@ static bool is_wanted(enum hook_state state, const struct hook_text *hook)
 	return state == HOOK_MISSING;
 }
 
+/* Puts one hook in place, or says what is in the way. Returns 1 if its lines are left to somebody
+ * else, -1 after reporting a failure. */
+static int install_one(const char *dir, const struct hook_text *hook)
+{
+	enum hook_state state = hook_file_state(dir, hook);
+
+	if (state == HOOK_UNREADABLE)
+		return report_error("%s/%s: cannot read the hook: %s", dir, hook->name,
+				    strerror(errno));
+	if (is_wanted(state, hook) && hook_file_write(dir, hook) < 0)
+		return report_error("%s/%s: cannot write the hook: %s", dir, hook->name,
+				    strerror(errno));
+	if (state != HOOK_FOREIGN)
+		return 0;
+	report_warning("%s/%s is your own and stays as it is; it has to run more, see the lines on "
+		       "stdout",
+		       dir, hook->name);
+	print_lines(dir, hook);
+	return 1;
+}
+
+static void warn_of_hooks_off(const char *dir)
+{
+	report_warning(
+		"core.hooksPath is %s, so git runs no hooks and a push uploads no objects; `git "
+		"lfs push REMOTE BRANCH` before each does",
+		dir);
+}
+
 int hooks_install(const struct repository *repository)
 {
 	char *dir = repository_hooks_dir(repository);
 	int foreign = dir ? 0 : -1;
 
+	if (dir && hook_file_state(dir, &hook_texts[0]) == HOOK_OFF) {
+		warn_of_hooks_off(dir);
+		free(dir);
+		return HOOK_COUNT;
+	}
 	for (size_t i = 0; i < HOOK_COUNT && foreign >= 0; i++) {
-		enum hook_state state = hook_file_state(dir, &hook_texts[i]);
+		int one = install_one(dir, &hook_texts[i]);
 
-		if (state == HOOK_UNREADABLE)
-			foreign = -1;
-		else if (is_wanted(state, &hook_texts[i]) &&
-			 hook_file_write(dir, &hook_texts[i]) < 0)
-			foreign = -1;
-		if (state != HOOK_FOREIGN)
-			continue;
-		report_warning("%s/%s is your own and stays as it is; it has to run more, see the "
-			       "lines on stdout",
-			       dir, hook_texts[i].name);
-		print_lines(dir, &hook_texts[i]);
-		foreign++;
+		foreign = one < 0 ? one : foreign + one;
 	}
 	free(dir);
 	return foreign;
@@ -59,8 +83,10 @@ void hooks_ensure(const struct repository *repository)
 	char *dir = repository_hooks_dir(repository);
 
 	for (size_t i = 0; i < HOOK_COUNT && dir; i++)
-		if (is_wanted(hook_file_state(dir, &hook_texts[i]), &hook_texts[i]))
-			hook_file_write(dir, &hook_texts[i]);
+		if (is_wanted(hook_file_state(dir, &hook_texts[i]), &hook_texts[i]) &&
+		    hook_file_write(dir, &hook_texts[i]) < 0)
+			report_trace("cannot write %s/%s: %s", dir, hook_texts[i].name,
+				     strerror(errno));
 	free(dir);
 }
 
@@ -69,19 +95,37 @@ void hooks_warn(const struct repository *repository)
 	const struct hook_text *pre_push = &hook_texts[0];
 	char *dir = repository_hooks_dir(repository);
 
-	if (dir && hook_file_state(dir, pre_push) == HOOK_FOREIGN)
+	if (!dir)
+		return;
+	switch (hook_file_state(dir, pre_push)) {
+	case HOOK_FOREIGN:
 		report_warning("%s/%s does not run all that a push needs; see `git brevis install "
 			       "--manual`",
 			       dir, pre_push->name);
+		break;
+	case HOOK_OFF:
+		warn_of_hooks_off(dir);
+		break;
+	case HOOK_MISSING:
+	case HOOK_UNREADABLE:
+		report_warning(
+			"%s/%s is not in place, so a push may upload no objects; `git brevis "
+			"install` tells why",
+			dir, pre_push->name);
+		break;
+	default:
+		break;
+	}
 	free(dir);
 }
 
 int hooks_print(const struct repository *repository)
 {
 	char *dir = repository_hooks_dir(repository);
+	bool was_found = dir != NULL;
 
 	for (size_t i = 0; i < HOOK_COUNT && dir; i++)
 		print_lines(dir, &hook_texts[i]);
 	free(dir);
-	return dir ? 0 : -1;
+	return was_found ? 0 : -1;
 }

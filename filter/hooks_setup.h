@@ -7,8 +7,8 @@
 
 /**
  * Writes our hooks where there are none, or git-lfs's own, and never over anybody's own: for those
- * it prints to stdout which lines they have to run. Returns how many that were, or -1 after
- * reporting.
+ * it prints to stdout which lines they have to run. Where hooks are switched off it warns. Returns
+ * how many hooks are not in place for that, or -1 after reporting.
  */
 int hooks_install(const struct repository *repository);
 
@@ -18,7 +18,7 @@ int hooks_install(const struct repository *repository);
  */
 void hooks_ensure(const struct repository *repository);
 
-/** Warns if somebody's own pre-push hook would leave the objects of a push behind. */
+/** Warns, in one line, if no pre-push hook would bring the objects of a push along. */
 void hooks_warn(const struct repository *repository);
 
 /** Prints to stdout what each hook has to run; changes nothing. Returns -1 after reporting. */

@@ -74,8 +74,14 @@ static int open_directory(const struct known *known, uint64_t size)
 	return fd;
 }
 
-bool known_find(const struct known *known, uint64_t size, const uint8_t sha256[BREVIS_SHA256_SIZE],
-		struct pointer *out)
+static bool is_newer(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}
+
+/* The entry of this content, and when it was written. */
+static bool find(const struct known *known, uint64_t size, const uint8_t sha256[BREVIS_SHA256_SIZE],
+		 struct pointer *out, struct timespec *when)
 {
 	char name[OID_HEX_SIZE + 1];
 	int dir_fd = open_directory(known, size);
@@ -84,20 +90,32 @@ bool known_find(const struct known *known, uint64_t size, const uint8_t sha256[B
 	if (dir_fd < 0)
 		return false;
 	digest_to_hex(sha256, name);
-	found = read_entry(dir_fd, name, out, NULL);
+	found = read_entry(dir_fd, name, out, when);
 	close(dir_fd);
 	return found;
+}
+
+bool known_find(const struct known *known, uint64_t size, const uint8_t sha256[BREVIS_SHA256_SIZE],
+		struct pointer *out)
+{
+	return find(known, size, sha256, out, NULL);
+}
+
+bool known_vouches(const struct known *known, uint64_t size,
+		   const uint8_t sha256[BREVIS_SHA256_SIZE], const struct pointer *pointer,
+		   const struct timespec *changed)
+{
+	struct pointer found;
+	struct timespec when;
+
+	return find(known, size, sha256, &found, &when) && pointer_equal(&found, pointer) &&
+	       !is_newer(changed, &when);
 }
 
 struct dated {
 	struct pointer pointer;
 	struct timespec when;
 };
-
-static bool is_newer(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
-}
 
 /* Sorts one into the list of the newest max, of which *count are filled. */
 static void insert(struct dated *list, size_t *count, size_t max, const struct dated *one)

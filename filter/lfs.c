@@ -14,6 +14,7 @@
 #include "filter/lfs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,9 @@
 
 /* Bytes of a cause that are shown. */
 #define CAUSE_SIZE 400
+
+/* Bytes of git-lfs's stderr that are kept, at a time. */
+#define CHATTER_LIMIT (1024 * 1024)
 
 struct item {
 	const struct lfs_want *want;
@@ -84,6 +88,19 @@ static void make_list(struct download *d, const struct lfs_want *want, size_t co
 
 /* ---- the child ------------------------------------------------------------------------------ */
 
+/* A file in memory that cannot grow beyond its limit: what git-lfs writes then is lost, to both. */
+static int open_chatter(void)
+{
+	int fd = memfd_create("git-lfs", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd >= 0 && (ftruncate(fd, CHATTER_LIMIT) != 0 ||
+			fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) != 0)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
 static int start_child(struct download *d)
 {
 	/* What keeps stock git-lfs from fetching these files is not meant for us. */
@@ -100,7 +117,7 @@ static int start_child(struct download *d)
 	static const char *const set[] = {"GIT_LFS_SKIP_DOWNLOAD_ERRORS=1", NULL};
 	struct process_options options = {.unset = unset, .set = set};
 
-	d->error_fd = memfd_create("git-lfs", MFD_CLOEXEC);
+	d->error_fd = open_chatter();
 	options.error_fd = d->error_fd;
 	if (d->error_fd < 0 || process_start(&d->child, argv, &options) != 0)
 		return report_error("cannot run git: %s", strerror(errno));
@@ -247,20 +264,50 @@ static void fetch_all(struct download *d)
 	}
 }
 
-/* Takes the cause out of what git-lfs wrote on stderr since offset. True: it concerns all objects.
- */
-static bool read_cause(const struct download *d, off_t offset, const char *oid, char *cause)
+/* Reads what git-lfs wrote on stderr, NUL-terminated. It and we share the position in the file. */
+static void read_chatter(const struct download *d, struct buffer *text)
 {
-	struct buffer text = BUFFER_INIT;
+	off_t end = lseek(d->error_fd, 0, SEEK_CUR);
 	uint8_t chunk[4096];
-	bool general = false;
-	ssize_t n;
+	off_t offset = 0;
 
-	while ((n = pread(d->error_fd, chunk, sizeof(chunk), offset)) > 0) {
-		buffer_append(&text, chunk, (size_t)n);
+	while (offset < end) {
+		size_t len = end - offset < (off_t)sizeof(chunk) ? (size_t)(end - offset)
+								 : sizeof(chunk);
+		ssize_t n = pread(d->error_fd, chunk, len, offset);
+
+		if (n <= 0)
+			break;
+		buffer_append(text, chunk, (size_t)n);
 		offset += n;
 	}
-	buffer_u8(&text, '\0');
+	buffer_u8(text, '\0');
+}
+
+/* Shows that, to who traces, and makes room for more. */
+static void trace_chatter(const struct download *d)
+{
+	struct buffer text = BUFFER_INIT;
+	char *rest;
+	char *line;
+
+	if (d->error_fd < 0)
+		return;
+	read_chatter(d, &text);
+	rest = buffer_failed(&text) ? NULL : (char *)text.data;
+	while ((line = strsep(&rest, "\n")) && (rest || *line))
+		report_trace("git-lfs: %s", line);
+	buffer_release(&text);
+	(void)lseek(d->error_fd, 0, SEEK_SET);
+}
+
+/* Takes the cause out of that. True: it concerns all objects. */
+static bool read_cause(const struct download *d, const char *oid, char *cause)
+{
+	struct buffer text = BUFFER_INIT;
+	bool general = false;
+
+	read_chatter(d, &text);
 	if (buffer_failed(&text))
 		snprintf(cause, CAUSE_SIZE, "out of memory");
 	else
@@ -275,7 +322,6 @@ static bool read_cause(const struct download *d, off_t offset, const char *oid, 
 static bool find_cause(struct download *d, struct item *item)
 {
 	const char *oid = item->want->pointer.oid;
-	off_t offset = d->lost ? 0 : lseek(d->error_fd, 0, SEEK_END);
 	char cause[CAUSE_SIZE];
 
 	if (*d->general && !d->borrows) {
@@ -283,32 +329,15 @@ static bool find_cause(struct download *d, struct item *item)
 		return false;
 	}
 	if (!d->lost) {
+		trace_chatter(d);
 		ask(d, item, false);
 		if (object_store_has(d->ws->store, &item->want->pointer))
 			return true;
 	}
-	if (read_cause(d, offset, oid, cause) && !*d->general)
+	if (read_cause(d, oid, cause) && !*d->general)
 		snprintf(d->general, sizeof(d->general), "%s", cause);
 	item->cause = strdup(cause);
 	return false;
-}
-
-/* Shows all that git-lfs wrote on stderr, to who traces. */
-static void trace_chatter(const struct download *d)
-{
-	FILE *chatter = d->error_fd >= 0 ? fdopen(dup(d->error_fd), "r") : NULL;
-	char *line = NULL;
-	size_t size = 0;
-
-	if (!chatter)
-		return;
-	rewind(chatter);
-	while (getline(&line, &size, chatter) > 0) {
-		line[strcspn(line, "\n")] = '\0';
-		report_trace("git-lfs: %s", line);
-	}
-	free(line);
-	fclose(chatter);
 }
 
 static bool has_alternates(const struct repository *repository)
@@ -352,7 +381,7 @@ static int fail_start(struct download *d)
 	char cause[CAUSE_SIZE];
 
 	process_finish(&d->child);
-	read_cause(d, 0, "no object", cause);
+	read_cause(d, "no object", cause);
 	return report_error("%s: its object is not here and git-lfs cannot be run to download it: "
 			    "%s; is git-lfs installed?",
 			    d->items[0].want->path, cause);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** git-brevis: finds the verb and runs it. */
+#include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "filter/command.h"
 #include "filter/interrupt.h"
@@ -25,7 +28,7 @@ const struct command commands[] = {
 	 "list the files that git-brevis keeps", verb_ls_files},
 	{"checkout", "checkout [PATH...]", "write work files whose objects are here",
 	 verb_checkout},
-	{"pull", "pull [PATH...]", "download missing objects and write their work files",
+	{"pull", "pull [REMOTE] [PATH...]", "download missing objects and write their work files",
 	 verb_pull},
 	{"fsck", "fsck [--objects] [--pointers] [--dry-run] [REVISION | A..B]... [PATH...]",
 	 "check objects and pointers", verb_fsck},
@@ -86,6 +89,14 @@ static void arrange_signals(void)
 	interrupt_install();
 }
 
+/* True if nobody reads our output any more. */
+static bool reader_is_gone(void)
+{
+	struct pollfd output = {.fd = STDOUT_FILENO};
+
+	return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *command;
@@ -102,6 +113,10 @@ int main(int argc, char **argv)
 	}
 	code = command->run(command, argc - 1, argv + 1);
 	if (fflush(stdout) != 0 || ferror(stdout)) {
+		/* Who reads the first lines only and leaves (`| head`) wants to hear nothing more.
+		 */
+		if (reader_is_gone())
+			return 128 + SIGPIPE;
 		report_error("cannot write the output: %m");
 		return EXIT_FATAL;
 	}

@@ -13,6 +13,7 @@
 
 #include "filter/interrupt.h"
 #include "filter/report.h"
+#include "filter/stream.h"
 
 struct object_store {
 	char *dir; /* Git LFS's own, which holds objects and tmp */
@@ -166,53 +167,90 @@ struct new_object {
 	uint8_t buffer[WRITE_BUFFER];
 };
 
-/* Creates the directories that path needs, up to its last slash, under base, which is a prefix of
- * path that is created too (with all it needs in turn). */
+/* Makes the names in the directory of path durable. A system that cannot is left alone. */
+static void sync_directory(const char *path)
+{
+	char *dir = strdup(path);
+	char *slash = dir ? strrchr(dir, '/') : NULL;
+	int fd;
+
+	if (slash) {
+		*slash = '\0';
+		fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0) {
+			fsync(fd);
+			close(fd);
+		}
+	}
+	free(dir);
+}
+
+/* Makes one directory. Its own name is durable by then too, as an object's has to be. */
+static int make_directory(const char *path)
+{
+	if (mkdir(path, 0777) != 0)
+		return errno == EEXIST ? 0 : -1;
+	sync_directory(path);
+	return 0;
+}
+
+/* Creates the directories that path needs, up to its last slash. Most often only the last one is
+ * missing, so it begins there. */
 static int make_directories(char *path)
 {
 	char *slash = strrchr(path, '/');
-	int result = 0;
+	int result;
 
 	if (!slash || slash == path)
 		return 0;
 	*slash = '\0';
-	/* Most often only the last one is missing, so begin there. */
-	if (mkdir(path, 0777) != 0 && errno != EEXIST) {
-		result = -1;
-		if (errno == ENOENT && make_directories(path) == 0 &&
-		    (mkdir(path, 0777) == 0 || errno == EEXIST))
-			result = 0;
-	}
+	result = make_directory(path);
+	if (result != 0 && errno == ENOENT && make_directories(path) == 0)
+		result = make_directory(path);
 	*slash = '/';
 	return result;
 }
 
-static int create_temporary(struct new_object *object)
+/* Creates a file of a new name in <lfs dir>/tmp. The umask decides who may read it, as for all that
+ * git-lfs stores. Returns its descriptor and in *path its name, which the caller frees whatever
+ * happens, or -1 with errno set. */
+static int create_temporary(const struct object_store *store, char **path)
 {
 	int attempt;
+	int fd;
 
+	*path = NULL;
 	for (attempt = 0; attempt < 100; attempt++) {
 		uint64_t random;
 
 		if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
 			return -1;
-		free(object->path);
-		if (asprintf(&object->path, "%s/tmp/brevis-%016" PRIx64, object->store->dir,
-			     random) < 0) {
-			object->path = NULL;
+		free(*path);
+		if (asprintf(path, "%s/tmp/brevis-%016" PRIx64, store->dir, random) < 0) {
+			*path = NULL;
 			errno = ENOMEM;
 			return -1;
 		}
-		if (make_directories(object->path) != 0)
+		if (make_directories(*path) != 0)
 			return -1;
-		/* The umask decides who may read it, as for all that git-lfs stores. */
-		object->fd = open(object->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (object->fd >= 0)
-			return 0;
-		if (errno != EEXIST)
-			return -1;
+		fd = open(*path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (fd >= 0 || errno != EEXIST)
+			return fd;
 	}
 	return -1;
+}
+
+int object_store_scratch(const struct object_store *store)
+{
+	char *path;
+	int fd = create_temporary(store, &path);
+	int saved = errno;
+
+	if (fd >= 0)
+		unlink(path);
+	free(path);
+	errno = saved;
+	return fd;
 }
 
 struct new_object *new_object_create(struct object_store *store, const char *what)
@@ -225,9 +263,9 @@ struct new_object *new_object_create(struct object_store *store, const char *wha
 	}
 	object->store = store;
 	object->what = what;
-	object->fd = -1;
 	object->guard = -1;
-	if (create_temporary(object) != 0) {
+	object->fd = create_temporary(store, &object->path);
+	if (object->fd < 0) {
 		report_error("cannot store %s: no file can be created in %s/tmp: %s; make that a "
 			     "directory that can be written",
 			     what, store->dir, strerror(errno));
@@ -240,19 +278,9 @@ struct new_object *new_object_create(struct object_store *store, const char *wha
 
 static int write_all(struct new_object *object, const uint8_t *data, size_t len)
 {
-	while (len) {
-		ssize_t n = write(object->fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			object->failure = n < 0 ? errno : EIO;
-			return -1;
-		}
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
+	if (stream_write(&object->fd, data, len) != 0)
+		object->failure = errno;
+	return object->failure ? -1 : 0;
 }
 
 int new_object_flush(struct new_object *object)
@@ -297,24 +325,6 @@ int new_object_report(const struct new_object *object, uint64_t needed)
 		"cannot store %s: writing %s failed after %" PRIu64
 		" bytes: %s; make room there, for up to %" PRIu64 " bytes, and try again",
 		object->what, object->path, object->written, strerror(object->failure), needed);
-}
-
-/* Makes the names in the directory of path durable. A system that cannot is left alone. */
-static void sync_directory(const char *path)
-{
-	char *dir = strdup(path);
-	char *slash = dir ? strrchr(dir, '/') : NULL;
-	int fd;
-
-	if (slash) {
-		*slash = '\0';
-		fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (fd >= 0) {
-			fsync(fd);
-			close(fd);
-		}
-	}
-	free(dir);
 }
 
 /* Gives the synced file its name. One that is there already goes, though it should be equal: ours

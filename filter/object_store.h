@@ -75,4 +75,10 @@ int new_object_place(struct new_object *object, const struct pointer *pointer);
 /** Frees it; removes its file if it was not placed. NULL is allowed. */
 void new_object_free(struct new_object *object);
 
+/**
+ * Opens a file without a name in <lfs dir>/tmp, creating directories as needed: for bytes that have
+ * to wait. Returns its descriptor, which the caller closes, or -1 with errno set.
+ */
+int object_store_scratch(const struct object_store *store);
+
 #endif

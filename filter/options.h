@@ -7,6 +7,9 @@
 
 #include "filter/command.h"
 
+/** Workers that may be asked for, at most; more would only wait for each other. */
+#define OPTION_THREADS_MAX 256
+
 /** One option. Exactly one of flag and value is set; a table ends with an entry of neither. */
 struct option_spec {
 	char letter;        /* 'o' for -o, or 0 */

@@ -6,15 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/buffer.h"
 #include "filter/report.h"
 
 /* Raw files that are named one by one; the others are counted. */
 #define RAW_NAMED 10
 
+/* A file whose object is not here. */
+struct missing {
+	char *path;
+	struct pointer pointer;
+};
+
 struct check {
 	struct workspace *ws;
 	const char *remote;
-	int missing;
+	struct buffer missing; /* of struct missing */
+	struct buffer blobs;   /* of struct remote_blob, one for each */
 	int raw;
 };
 
@@ -35,6 +43,22 @@ static void check_raw(struct check *c, const struct tracked_file *file)
 			       file->path, file->blob_size, file->path);
 }
 
+static int note_missing(struct check *c, const struct tracked_file *file)
+{
+	struct missing missing = {.path = strdup(file->path), .pointer = file->pointer};
+	struct remote_blob blob = {.found = false};
+
+	memcpy(blob.blob, file->blob, sizeof(blob.blob));
+	if (!missing.path)
+		return report_error("out of memory");
+	buffer_append(&c->blobs, &blob, sizeof(blob));
+	buffer_append(&c->missing, &missing, sizeof(missing));
+	if (!buffer_failed(&c->missing) && !buffer_failed(&c->blobs))
+		return 0;
+	free(missing.path);
+	return report_error("out of memory");
+}
+
 static int check_blob(void *ctx, const struct tracked_file *file)
 {
 	struct check *c = ctx;
@@ -43,17 +67,43 @@ static int check_blob(void *ctx, const struct tracked_file *file)
 		check_raw(c, file);
 		return 0;
 	}
-	if (file->pointer.size == 0 || object_store_has(c->ws->store, &file->pointer))
+	if (object_store_has(c->ws->store, &file->pointer))
 		return 0;
-	/* A commit that goes back to an earlier revision needs no object that was pushed with it.
-	 */
-	if (repository_remote_has_blob(c->ws->repository, c->remote, file->blob))
-		return 0;
-	c->missing++;
-	report_error("%s: its object %.12s is not here, so '%s' would not get it; bring it with "
-		     "`git brevis pull` or `git lfs fetch --all`, or add the file anew",
-		     file->path, file->pointer.oid, c->remote);
-	return 0;
+	return note_missing(c, file);
+}
+
+/* Reports what is missed. What some remote was sent once, or gave us, is left to git-lfs, which
+ * asks the remote: a commit may go back to an earlier revision, a history may be pushed to a second
+ * remote by who has only its latest objects. Returns how many files are left, or -1. */
+static int report_missing(struct check *c)
+{
+	const struct missing *missing = (const struct missing *)(void *)c->missing.data;
+	struct remote_blob *blobs = (struct remote_blob *)(void *)c->blobs.data;
+	size_t count = c->missing.size / sizeof(*missing);
+	int left = 0;
+
+	if (count && repository_find_on_remotes(c->ws->repository, blobs, count) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		if (blobs[i].found)
+			continue;
+		left++;
+		report_error(
+			"%s: its object %.12s is not here, so '%s' would not get it; bring it "
+			"with `git brevis pull` or `git lfs fetch --all`, or add the file anew",
+			missing[i].path, missing[i].pointer.oid, c->remote);
+	}
+	return left;
+}
+
+static void release(struct check *c)
+{
+	struct missing *missing = (struct missing *)(void *)c->missing.data;
+
+	for (size_t i = 0; i < c->missing.size / sizeof(*missing); i++)
+		free(missing[i].path);
+	buffer_release(&c->missing);
+	buffer_release(&c->blobs);
 }
 
 /* Checks what one ref brings. */
@@ -71,7 +121,9 @@ static int check_ref(struct check *c, const char *local, const char *old)
 	if (asprintf(&remotes, "--remotes=%s", c->remote) < 0)
 		remotes = NULL;
 	if (not_old && remotes) {
-		const char *with_old[] = {local, not_old, "--not", remotes, NULL};
+		/* The old revision need not be here. */
+		const char *with_old[] = {
+			"--ignore-missing", local, not_old, "--not", remotes, NULL};
 		const char *without[] = {local, "--not", remotes, NULL};
 
 		rc = repository_each_new_blob(c->ws->repository, local,
@@ -88,6 +140,7 @@ int push_check(struct workspace *ws, const char *remote, char *text)
 {
 	struct check c = {.ws = ws, .remote = remote};
 	char *rest;
+	int left = 0;
 
 	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
 		char *words;
@@ -98,10 +151,14 @@ int push_check(struct workspace *ws, const char *remote, char *text)
 
 		if (!local_ref || !local || !remote_ref || !old)
 			continue;
-		if (check_ref(&c, local, old) < 0)
-			return -1;
+		left = check_ref(&c, local, old);
+		if (left < 0)
+			break;
 	}
+	if (left == 0)
+		left = report_missing(&c);
 	if (c.raw > RAW_NAMED)
 		report_warning("%d more files are committed raw", c.raw - RAW_NAMED);
-	return c.missing;
+	release(&c);
+	return left;
 }

@@ -315,8 +315,11 @@ char *repository_hooks_dir(const struct repository *repository)
 	struct buffer text = BUFFER_INIT;
 	char *path = NULL;
 
-	if (repository_git(repository, NULL, (struct git_run){.args = args, .output = &text}) == 0)
-		buffer_u8(&text, 0);
+	if (repository_git_reported(repository, NULL,
+				    (struct git_run){.args = args, .output = &text},
+				    "git does not say where its hooks are") < 0)
+		goto out;
+	buffer_u8(&text, 0);
 	if (text.size < 2 || buffer_failed(&text)) {
 		report_error("git does not say where its hooks are");
 		goto out;
@@ -371,6 +374,20 @@ int repository_git(const struct repository *repository, const char *index, struc
 	rc = variables.failed ? report_error("out of memory") : git_run(&run);
 	while (variables.count)
 		free(variables.text[--variables.count]);
+	return rc;
+}
+
+int repository_git_reported(const struct repository *repository, const char *index,
+			    struct git_run run, const char *what)
+{
+	struct buffer errors = BUFFER_INIT;
+	int rc;
+
+	run.errors = &errors;
+	rc = repository_git(repository, index, run);
+	if (rc > 0)
+		rc = report_error("%s: %s", what, git_errors_line(&errors));
+	buffer_release(&errors);
 	return rc;
 }
 

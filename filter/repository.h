@@ -74,6 +74,20 @@ size_t repository_path_pointers(struct repository *repository, const char *path,
 bool repository_path_holds(struct repository *repository, const char *path, const void *data,
 			   size_t len);
 
+/**
+ * The blob that stands for an empty file at path, the index's before HEAD's: an empty one, or a
+ * pointer of size 0, whose text goes to text. Returns its length; 0 too if there is none.
+ */
+size_t repository_path_empty(struct repository *repository, const char *path,
+			     uint8_t text[POINTER_SIZE_LIMIT]);
+
+/**
+ * True if index or HEAD hold this pointer for path in a blob that remote-tracking branches of any
+ * remote reach: then a remote was sent its object once. Slow in a long history.
+ */
+bool repository_remote_has_pointer(struct repository *repository, const char *path,
+				   const struct pointer *pointer);
+
 /** A regular file that git tracks and that has filter=brevis. */
 struct tracked_file {
 	const char *path; /* relative to the top of the work tree */
@@ -84,6 +98,9 @@ struct tracked_file {
 	uint64_t blob_size; /* unless blob_missing */
 	bool is_pointer;    /* its blob is a pointer, in .pointer */
 	bool is_canonical;  /* ... in exactly the words that git-brevis writes */
+	/* git shows no diff of it (-diff, binary, a binary diff driver): then `git lfs prune` does
+	 * not see that its object was never pushed, and deletes it. */
+	bool diff_hidden;
 	struct pointer pointer;
 };
 
@@ -100,15 +117,31 @@ int repository_each_tracked(struct repository *repository, const char *revision,
 
 /**
  * Calls each for every blob with filter=brevis that some commits bring: those that `git rev-list`
- * with these arguments (ends with NULL) would list. Attributes are those in the tree of tip. Of a
- * blob with several paths, one is told. Returns as repository_each_tracked does.
+ * with these arguments (options and revisions, ends with NULL) would list. Attributes are those in
+ * the tree of tip. Of a blob with several paths, one is told. Returns as repository_each_tracked
+ * does.
  */
 int repository_each_new_blob(struct repository *repository, const char *tip,
 			     const char *const *arguments,
 			     int (*each)(void *ctx, const struct tracked_file *file), void *ctx);
 
-/** True if text names a commit or tree and no file of the current directory. */
+/** What the attributes of a path say, relative to the top, whether it exists or not. Reports and
+ * returns -1 on failure. */
+int repository_path_attributes(const struct repository *repository, const char *path,
+			       bool *filtered, bool *diff_hidden);
+
+/** True if text names something in the work tree, counted from the current directory. */
+bool repository_is_file(const struct repository *repository, const char *text);
+
+/** True if text names a commit or tree and no such file. */
 bool repository_is_revision(const struct repository *repository, const char *text);
+
+/** True if text names a commit. */
+bool repository_is_commit(const struct repository *repository, const char *text);
+
+/** The first of the pathspecs (from the current directory) that matches nothing in the index, or
+ * that git cannot read; NULL if there is none. */
+const char *repository_unmatched(const char *const *pathspecs, size_t count);
 
 /** True if HEAD names a commit. */
 bool repository_has_head(const struct repository *repository);
@@ -125,12 +158,25 @@ struct buffer;
 int repository_staged(const struct repository *repository, struct buffer *paths);
 int repository_touched(const struct repository *repository, struct buffer *paths);
 
+/** Whether some remote was sent a blob. */
+struct remote_blob {
+	char blob[BLOB_HEX_SIZE + 1];
+	bool found;
+};
+
 /**
- * True if this blob is part of any revision that the remote-tracking branches of a remote reach: a
- * remote that was sent it once. Slow in a long history: ask about objects that are missed only.
+ * Finds out which of the blobs are part of any revision that remote-tracking branches reach: some
+ * remote was sent them once, or they came from one. Slow in a long history: ask about what is
+ * missed only, and all at once. Reports and returns -1 on failure.
  */
-bool repository_remote_has_blob(struct repository *repository, const char *remote,
-				const char *blob);
+int repository_find_on_remotes(const struct repository *repository, struct remote_blob *blobs,
+			       size_t count);
+
+/**
+ * Has git fetch blobs that a partial clone lacks, all together. names holds their names, each ends
+ * with a line feed. Reports and returns -1 if that fails.
+ */
+int repository_fetch_blobs(const struct repository *repository, const struct buffer *names);
 
 /** A work file that was just written from its entry in the index. */
 struct written_file {

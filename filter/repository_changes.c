@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What is staged, what may have changed in the work tree, and what a word means as a revision. */
+/** What is staged, what may have changed in the work tree, and what a word means as a revision or
+ * path. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,16 +33,58 @@ static bool names_object(const struct repository *repository, const char *text, 
 	return rc == 0;
 }
 
-bool repository_is_revision(const struct repository *repository, const char *text)
+bool repository_is_file(const struct repository *repository, const char *text)
 {
 	struct stat st;
 
-	return lstat(text, &st) != 0 && names_object(repository, text, "tree");
+	/* What lies in a git directory is nothing that anybody tracks. */
+	return repository->work_tree && lstat(text, &st) == 0;
+}
+
+bool repository_is_revision(const struct repository *repository, const char *text)
+{
+	return !repository_is_file(repository, text) && names_object(repository, text, "tree");
+}
+
+bool repository_is_commit(const struct repository *repository, const char *text)
+{
+	return names_object(repository, text, "commit");
 }
 
 bool repository_has_head(const struct repository *repository)
 {
-	return names_object(repository, "HEAD", "commit");
+	return repository_is_commit(repository, "HEAD");
+}
+
+/* True if git finds something in the index for each of the pathspecs. */
+static bool all_match(const char *const *pathspecs, size_t count)
+{
+	static const char *const first[] = {"ls-files", "-z", "--error-unmatch", "--"};
+	const size_t first_count = sizeof(first) / sizeof(first[0]);
+	const char **args = calloc(first_count + count + 1, sizeof(*args));
+	struct buffer output = BUFFER_INIT;
+	struct buffer errors = BUFFER_INIT;
+	int rc = -1;
+
+	if (args) {
+		memcpy(args, first, sizeof(first));
+		memcpy(args + first_count, pathspecs, count * sizeof(*args));
+		rc = git_run(&(struct git_run){.args = args, .output = &output, .errors = &errors});
+	}
+	buffer_release(&output);
+	buffer_release(&errors);
+	free(args);
+	return rc == 0;
+}
+
+const char *repository_unmatched(const char *const *pathspecs, size_t count)
+{
+	if (count == 0 || all_match(pathspecs, count))
+		return NULL;
+	for (size_t i = 0; i + 1 < count; i++)
+		if (!all_match(&pathspecs[i], 1))
+			return pathspecs[i];
+	return pathspecs[count - 1];
 }
 
 int repository_staged(const struct repository *repository, struct buffer *paths)
@@ -50,10 +93,10 @@ int repository_staged(const struct repository *repository, struct buffer *paths)
 	const char *args[] = {"diff-index", "--cached", "--name-status", "--no-renames", "-z",
 			      head,         NULL};
 	struct buffer text = BUFFER_INIT;
-	int rc = repository_git(repository, NULL, (struct git_run){.args = args, .output = &text});
+	int rc = repository_git_reported(repository, NULL,
+					 (struct git_run){.args = args, .output = &text},
+					 "git cannot compare the index with HEAD");
 
-	if (rc > 0)
-		rc = report_error("git cannot compare the index with HEAD");
 	/* "M NUL path NUL" */
 	for (size_t at = 0; rc == 0 && at < text.size;) {
 		const char *letter = (const char *)text.data + at;
@@ -88,7 +131,7 @@ int repository_touched(const struct repository *repository, struct buffer *paths
 					   "--no-renames",
 					   "-z",
 					   NULL};
-	int rc = repository_git(repository, NULL, (struct git_run){.args = args, .output = paths});
-
-	return rc > 0 ? report_error("git cannot compare the work tree with the index") : rc;
+	return repository_git_reported(repository, NULL,
+				       (struct git_run){.args = args, .output = paths},
+				       "git cannot compare the work tree with the index");
 }

@@ -16,13 +16,16 @@
 static void load(struct repository *repository)
 {
 	const char *args[] = {"config", "--list", "-z", NULL};
-	struct git_run run = {.args = args, .output = &repository->config};
+	struct buffer errors = BUFFER_INIT;
+	struct git_run run = {.args = args, .output = &repository->config, .errors = &errors};
 
 	repository->config_loaded = true;
 	if (repository_git(repository, NULL, run) != 0 || buffer_failed(&repository->config)) {
-		report_warning("git cannot read its configuration; defaults are in force");
+		report_warning("git cannot read its configuration (%s); defaults are in force",
+			       git_errors_line(&errors));
 		buffer_clear(&repository->config);
 	}
+	buffer_release(&errors);
 	/* A damaged last entry must not be read past its end. */
 	buffer_u8(&repository->config, 0);
 	if (buffer_failed(&repository->config))

@@ -92,15 +92,18 @@ static bool find_head_tree(struct repository *repository)
 {
 	static const char *const args[] = {"rev-parse", "--verify", "--quiet", "HEAD^{tree}", NULL};
 	struct buffer text = BUFFER_INIT;
+	struct buffer errors = BUFFER_INIT;
+	struct git_run run = {.args = args, .output = &text, .errors = &errors};
 
 	if (repository->head_asked)
 		return repository->has_head_tree;
 	repository->head_asked = true;
-	if (repository_git(repository, NULL, (struct git_run){.args = args, .output = &text}) == 0)
+	if (repository_git(repository, NULL, run) == 0)
 		buffer_u8(&text, 0);
 	repository->has_head_tree = text.size > BLOB_HEX_SIZE && !buffer_failed(&text) &&
 				    git_oid_fromstrn(&repository->head_tree,
 						     (const char *)text.data, BLOB_HEX_SIZE) == 0;
+	buffer_release(&errors);
 	buffer_release(&text);
 	return repository->has_head_tree;
 }
@@ -173,6 +176,71 @@ size_t repository_path_pointers(struct repository *repository, const char *path,
 	}
 	git_odb_free(odb);
 	return count;
+}
+
+/* Reads a blob that stands for an empty file. Returns false if it is another. */
+static bool read_empty(git_odb *odb, const git_oid *oid, uint8_t text[POINTER_SIZE_LIMIT],
+		       size_t *len)
+{
+	git_odb_object *object = NULL;
+	struct tracked_file file;
+
+	*len = 0;
+	repository_look_at_blob(odb, oid, &file);
+	if (file.blob_missing || (file.blob_size && !(file.is_pointer && file.pointer.size == 0)))
+		return false;
+	if (file.blob_size == 0)
+		return true;
+	if (git_odb_read(&object, odb, oid) < 0)
+		return false;
+	*len = git_odb_object_size(object);
+	memcpy(text, git_odb_object_data(object), *len);
+	git_odb_object_free(object);
+	return true;
+}
+
+size_t repository_path_empty(struct repository *repository, const char *path,
+			     uint8_t text[POINTER_SIZE_LIMIT])
+{
+	git_repository *git = repository_libgit2(repository);
+	git_odb *odb = NULL;
+	git_oid oids[2];
+	size_t found;
+	size_t len = 0;
+
+	if (!git || git_repository_odb(&odb, git) < 0)
+		return 0;
+	found = path_blobs(repository, path, oids);
+	for (size_t i = 0; i < found; i++)
+		if (read_empty(odb, &oids[i], text, &len))
+			break;
+	git_odb_free(odb);
+	return len;
+}
+
+bool repository_remote_has_pointer(struct repository *repository, const char *path,
+				   const struct pointer *pointer)
+{
+	git_repository *git = repository_libgit2(repository);
+	struct remote_blob blobs[2];
+	struct tracked_file file;
+	git_odb *odb = NULL;
+	git_oid oids[2];
+	size_t found;
+	size_t count = 0;
+
+	if (!git || git_repository_odb(&odb, git) < 0)
+		return false;
+	found = path_blobs(repository, path, oids);
+	for (size_t i = 0; i < found; i++) {
+		repository_look_at_blob(odb, &oids[i], &file);
+		if (file.is_pointer && pointer_equal(&file.pointer, pointer))
+			git_oid_tostr(blobs[count++].blob, sizeof(blobs[0].blob), &oids[i]);
+	}
+	git_odb_free(odb);
+	if (count == 0 || repository_find_on_remotes(repository, blobs, count) < 0)
+		return false;
+	return blobs[0].found || blobs[count - 1].found;
 }
 
 /* ---- recording work files -------------------------------------------------------------------- */
@@ -353,10 +421,10 @@ static int list_unchanged(const struct repository *repository, const struct writ
 	static const char *const args[] = {"ls-files", "-s", "-z", NULL};
 	struct buffer text = BUFFER_INIT;
 	size_t next = 0;
-	int rc = repository_git(repository, NULL, (struct git_run){.args = args, .output = &text});
+	int rc = repository_git_reported(repository, NULL,
+					 (struct git_run){.args = args, .output = &text},
+					 "git cannot list the index");
 
-	if (rc > 0)
-		rc = report_error("git cannot list the index");
 	/* "MODE BLOB STAGE<tab>PATH"; both lists are in git's order. */
 	for (size_t at = 0; rc == 0 && at < text.size && next < count;) {
 		const char *entry = (const char *)text.data + at;
@@ -386,24 +454,23 @@ static int refresh_by_git(const struct repository *repository, const struct writ
 	static const char *const add[] = {"--literal-pathspecs", "add",
 					  "--refresh",           "--pathspec-from-file=-",
 					  "--pathspec-file-nul", NULL};
+	static const char failure[] = "the files are written, but git cannot refresh the index, so "
+				      "`git status` will look at them again";
 	struct buffer entries = BUFFER_INIT;
 	struct buffer paths = BUFFER_INIT;
 	int rc = list_unchanged(repository, files, count, &entries, &paths);
 
-	if (rc == 0 && paths.size) {
-		rc = repository_git(repository, NULL,
-				    (struct git_run){.args = put,
-						     .input = entries.data,
-						     .input_len = entries.size});
-		if (rc == 0)
-			rc = repository_git(repository, NULL,
-					    (struct git_run){.args = add,
-							     .input = paths.data,
-							     .input_len = paths.size});
-		if (rc > 0)
-			rc = report_error("git cannot refresh the index; the files are written, "
-					  "`git status` will look at them again");
-	}
+	if (rc == 0 && paths.size)
+		rc = repository_git_reported(repository, NULL,
+					     (struct git_run){.args = put,
+							      .input = entries.data,
+							      .input_len = entries.size},
+					     failure);
+	if (rc == 0 && paths.size)
+		rc = repository_git_reported(
+			repository, NULL,
+			(struct git_run){.args = add, .input = paths.data, .input_len = paths.size},
+			failure);
 	buffer_release(&entries);
 	buffer_release(&paths);
 	return rc;

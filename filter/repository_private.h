@@ -42,6 +42,11 @@ const char *libgit2_reason(void);
  */
 int repository_git(const struct repository *repository, const char *index, struct git_run run);
 
+/** The same, its stderr taken: a failure is reported in one line, "WHAT: GIT'S REASON", and is -1.
+ */
+int repository_git_reported(const struct repository *repository, const char *index,
+			    struct git_run run, const char *what);
+
 /**
  * Fills in what is known of a file by looking at its blob: .blob_missing, .blob_size, .is_pointer,
  * .is_canonical, .pointer. An object that is no blob counts as missing.
@@ -62,13 +67,20 @@ int scratch_index_make(const struct repository *repository, const char *revision
 		       struct scratch_index *out);
 void scratch_index_remove(struct scratch_index *scratch);
 
+/** What the attributes of a path say. */
+struct path_attributes {
+	bool filtered;    /* filter=brevis */
+	bool diff_hidden; /* as in struct tracked_file */
+};
+
 /**
- * Asks git which of the paths (relative to the top, each ends with NUL, one after the other) have
- * filter=brevis. With an index given, attributes come from that index alone, else from the work
- * tree and the repository's index. (git 2.39 has no `check-attr --source`.) answers[i] becomes true
- * if path number i has it. Reports and returns -1 on failure.
+ * Asks git for the attributes of paths (relative to the top, each ends with NUL, one after the
+ * other). With an index given they come from that index alone, else from the work tree and the
+ * repository's index. (git 2.39 has no `check-attr --source`.) answers[i] is that for path number
+ * i. Reports and returns -1 on failure.
  */
 int repository_ask_attributes(const struct repository *repository, const char *index,
-			      const struct buffer *paths, bool *answers, size_t count);
+			      const struct buffer *paths, struct path_attributes *answers,
+			      size_t count);
 
 #endif

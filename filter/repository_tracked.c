@@ -44,37 +44,60 @@ static void list_release(struct file_list *list)
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
-/* Reads "path NUL filter NUL value NUL" for each path, in the order we asked. */
-static int read_answers(const struct buffer *text, bool *answers, size_t count)
+/* Takes the next string of a text. Returns NULL at its end. */
+static const char *next_field(const char **at, const char *end)
+{
+	const char *field = *at;
+	const char *stop = field < end ? memchr(field, 0, (size_t)(end - field)) : NULL;
+
+	if (stop)
+		*at = stop + 1;
+	return stop ? field : NULL;
+}
+
+/* True if git shows no diff of what has this value of the diff attribute. */
+static bool hides_diff(const struct repository *repository, const char *value)
+{
+	char *key;
+	bool hides;
+
+	if (strcmp(value, "unset") == 0)
+		return true;
+	if (strcmp(value, "set") == 0 || strcmp(value, "unspecified") == 0 ||
+	    asprintf(&key, "diff.%s.binary", value) < 0)
+		return false;
+	hides = repository_config_bool(repository, key, false);
+	free(key);
+	return hides;
+}
+
+/* Reads "path NUL filter NUL value NUL path NUL diff NUL value NUL" for each path, in the order we
+ * asked. */
+static int read_answers(const struct repository *repository, const struct buffer *text,
+			struct path_attributes *answers, size_t count)
 {
 	const char *at = (const char *)text->data;
 	const char *end = at + text->size;
 
 	for (size_t i = 0; i < count; i++) {
-		const char *field[3];
+		const char *field[6];
 
-		for (size_t f = 0; f < 3; f++) {
-			const char *stop = at < end ? memchr(at, 0, (size_t)(end - at)) : NULL;
-
-			if (!stop)
+		for (size_t f = 0; f < 6; f++) {
+			field[f] = next_field(&at, end);
+			if (!field[f])
 				return report_error("git check-attr gave fewer answers than asked");
-			field[f] = at;
-			at = stop + 1;
 		}
-		answers[i] = strcmp(field[2], "brevis") == 0;
+		answers[i].filtered = strcmp(field[2], "brevis") == 0;
+		answers[i].diff_hidden = answers[i].filtered && hides_diff(repository, field[5]);
 	}
 	return 0;
 }
 
 int repository_ask_attributes(const struct repository *repository, const char *index,
-			      const struct buffer *paths, bool *answers, size_t count)
+			      const struct buffer *paths, struct path_attributes *answers,
+			      size_t count)
 {
-	const char *args[] = {"check-attr",
-			      "-z",
-			      "--stdin",
-			      index ? "--cached" : "filter",
-			      index ? "filter" : NULL,
-			      NULL};
+	const char *args[] = {"check-attr", "-z", "--stdin", "filter", "diff", NULL, NULL};
 	struct buffer text = BUFFER_INIT;
 	struct git_run run = {
 		.args = args, .input = paths->data, .input_len = paths->size, .output = &text};
@@ -82,51 +105,98 @@ int repository_ask_attributes(const struct repository *repository, const char *i
 
 	if (count == 0)
 		return 0;
-	if (repository_git(repository, index, run) != 0)
-		rc = report_error("git cannot read the attributes of the files");
-	else
-		rc = read_answers(&text, answers, count);
+	if (index) {
+		args[3] = "--cached";
+		args[4] = "filter";
+		args[5] = "diff";
+	}
+	rc = repository_git_reported(repository, index, run,
+				     "git cannot read the attributes of the files");
+	if (rc == 0 && buffer_failed(&text))
+		rc = report_error("out of memory");
+	if (rc == 0)
+		rc = read_answers(repository, &text, answers, count);
 	buffer_release(&text);
+	return rc;
+}
+
+int repository_path_attributes(const struct repository *repository, const char *path,
+			       bool *filtered, bool *diff_hidden)
+{
+	struct path_attributes answer = {false, false};
+	struct buffer paths = BUFFER_INIT;
+	int rc;
+
+	buffer_append(&paths, path, strlen(path) + 1);
+	rc = buffer_failed(&paths)
+		     ? report_error("out of memory")
+		     : repository_ask_attributes(repository, NULL, &paths, &answer, 1);
+	buffer_release(&paths);
+	*filtered = answer.filtered;
+	*diff_hidden = answer.diff_hidden;
 	return rc;
 }
 
 /* ---- a revision as an index ------------------------------------------------------------------ */
 
-int scratch_index_make(const struct repository *repository, const char *revision,
-		       struct scratch_index *out)
+/* Makes a name in a directory that nobody has. Returns -1 with errno set. */
+static int make_name(const char *dir, char **path)
 {
-	const char *args[] = {"read-tree", revision, NULL};
-	const char *tmp = getenv("TMPDIR");
-	struct buffer errors = BUFFER_INIT;
-	int rc = -1;
 	int fd;
 
-	out->guard = -1;
-	if (revision[0] == '-')
-		return report_error("'%s' is no revision", revision);
-	if (asprintf(&out->path, "%s/git-brevis-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp") < 0) {
-		out->path = NULL;
-		return report_error("out of memory");
+	if (asprintf(path, "%s/git-brevis-XXXXXX", dir) < 0) {
+		*path = NULL;
+		return -1;
 	}
-	fd = mkstemp(out->path);
+	fd = mkstemp(*path);
 	if (fd < 0) {
-		report_error("%s: cannot make a temporary file: %s", out->path, strerror(errno));
-		free(out->path);
-		out->path = NULL;
+		free(*path);
+		*path = NULL;
 		return -1;
 	}
 	/* Only the name is wanted: git takes an empty file for a damaged index, and makes its own
 	 * without following what might stand there by then. */
 	close(fd);
-	unlink(out->path);
+	unlink(*path);
+	return 0;
+}
+
+/* Its place is among git-lfs's temporary files; where nobody lets us write there, it is where
+ * temporary files go. */
+static int make_scratch_name(const struct repository *repository, char **path)
+{
+	const char *tmp = getenv("TMPDIR");
+	char *dir;
+	int rc;
+
+	if (asprintf(&dir, "%s/tmp", repository->lfs_dir) < 0)
+		return -1;
+	mkdir(repository->lfs_dir, 0777);
+	mkdir(dir, 0777);
+	rc = make_name(dir, path);
+	free(dir);
+	if (rc < 0 && tmp && *tmp == '/')
+		rc = make_name(tmp, path);
+	return rc < 0 ? make_name("/tmp", path) : rc;
+}
+
+int scratch_index_make(const struct repository *repository, const char *revision,
+		       struct scratch_index *out)
+{
+	const char *args[] = {"read-tree", revision, NULL};
+	int rc;
+
+	*out = (struct scratch_index){NULL, -1};
+	if (revision[0] == '-')
+		return report_error("'%s' is no revision", revision);
+	if (make_scratch_name(repository, &out->path) < 0)
+		return report_error("cannot make a temporary file in %s/tmp: %s",
+				    repository->lfs_dir, strerror(errno));
 	out->guard = interrupt_guard_file(out->path);
-	rc = repository_git(repository, out->path,
-			    (struct git_run){.args = args, .errors = &errors});
-	if (rc > 0)
-		rc = report_error("%s: %s", revision, git_errors_line(&errors));
+	rc = repository_git_reported(repository, out->path, (struct git_run){.args = args},
+				     revision);
 	if (rc < 0)
 		scratch_index_remove(out);
-	buffer_release(&errors);
 	return rc;
 }
 
@@ -169,7 +239,8 @@ static int list_files(const struct repository *repository, const char *index,
 	const size_t first_count = sizeof(first) / sizeof(first[0]);
 	const char **args = calloc(first_count + count + 1, sizeof(*args));
 	struct buffer text = BUFFER_INIT;
-	struct git_run run = {.args = args, .output = &text};
+	struct buffer errors = BUFFER_INIT;
+	struct git_run run = {.args = args, .output = &text, .errors = &errors};
 	char *variable = NULL;
 	int rc = -1;
 
@@ -189,10 +260,10 @@ static int list_files(const struct repository *repository, const char *index,
 	} else {
 		rc = repository_git(repository, index, run);
 	}
-	if (rc != 0) {
-		rc = rc > 0 ? report_error("git cannot list the files of the repository") : rc;
+	if (rc > 0)
+		rc = report_error("git cannot list the files: %s", git_errors_line(&errors));
+	if (rc < 0)
 		goto out;
-	}
 	for (size_t at = 0; at < text.size && rc == 0;) {
 		const char *entry = (const char *)text.data + at;
 
@@ -202,6 +273,7 @@ static int list_files(const struct repository *repository, const char *index,
 	if (rc == 0 && (buffer_failed(&list->files) || buffer_failed(&list->paths)))
 		rc = report_error("out of memory");
 out:
+	buffer_release(&errors);
 	buffer_release(&text);
 	free(variable);
 	free(args);
@@ -217,23 +289,24 @@ static int each_filtered(struct repository *repository, const char *index,
 	const char *path = (const char *)list->paths.data;
 	git_repository *git = repository_libgit2(repository);
 	size_t count = list_count(list);
-	bool *filtered = calloc(count + 1, sizeof(*filtered));
+	struct path_attributes *attributes = calloc(count + 1, sizeof(*attributes));
 	git_odb *odb = NULL;
 	int rc = -1;
 
-	if (!git || !filtered || git_repository_odb(&odb, git) < 0) {
+	if (!git || !attributes || git_repository_odb(&odb, git) < 0) {
 		if (git)
 			report_error("cannot read the objects of the repository");
 		goto out;
 	}
-	rc = repository_ask_attributes(repository, index, &list->paths, filtered, count);
+	rc = repository_ask_attributes(repository, index, &list->paths, attributes, count);
 	for (size_t i = 0; i < count && rc == 0; i++, path += strlen(path) + 1) {
 		struct tracked_file file = {.path = path,
 					    .executable = found[i].executable,
-					    .skip_worktree = found[i].skip_worktree};
+					    .skip_worktree = found[i].skip_worktree,
+					    .diff_hidden = attributes[i].diff_hidden};
 		git_oid oid;
 
-		if (!filtered[i] || git_oid_fromstr(&oid, found[i].blob) < 0)
+		if (!attributes[i].filtered || git_oid_fromstr(&oid, found[i].blob) < 0)
 			continue;
 		memcpy(file.blob, found[i].blob, sizeof(file.blob));
 		repository_look_at_blob(odb, &oid, &file);
@@ -241,7 +314,7 @@ static int each_filtered(struct repository *repository, const char *index,
 	}
 out:
 	git_odb_free(odb);
-	free(filtered);
+	free(attributes);
 	return rc;
 }
 
@@ -270,8 +343,7 @@ int repository_each_tracked(struct repository *repository, const char *revision,
 static int list_objects(const struct repository *repository, const char *const *arguments,
 			struct buffer *text)
 {
-	static const char *const first[] = {"rev-list", "--objects", "--ignore-missing",
-					    "--filter=object:type=blob"};
+	static const char *const first[] = {"rev-list", "--objects", "--filter=object:type=blob"};
 	const size_t first_count = sizeof(first) / sizeof(first[0]);
 	const char **args;
 	size_t count = 0;
@@ -279,15 +351,16 @@ static int list_objects(const struct repository *repository, const char *const *
 
 	while (arguments[count])
 		count++;
-	args = calloc(first_count + count + 1, sizeof(*args));
+	args = calloc(first_count + count + 2, sizeof(*args));
 	if (!args)
 		return report_error("out of memory");
 	memcpy(args, first, sizeof(first));
 	memcpy(args + first_count, arguments, count * sizeof(*args));
-	rc = repository_git(repository, NULL, (struct git_run){.args = args, .output = text});
+	args[first_count + count] = "--"; /* none of them is a path */
+	rc = repository_git_reported(repository, NULL,
+				     (struct git_run){.args = args, .output = text},
+				     "git cannot list the commits in question");
 	free(args);
-	if (rc > 0)
-		rc = report_error("git cannot list the commits in question");
 	buffer_u8(text, 0);
 	if (rc == 0 && buffer_failed(text))
 		rc = report_error("out of memory");
@@ -335,27 +408,4 @@ out:
 	list_release(&list);
 	buffer_release(&text);
 	return rc;
-}
-
-bool repository_remote_has_blob(struct repository *repository, const char *remote, const char *blob)
-{
-	struct buffer text = BUFFER_INIT;
-	char *remotes = NULL;
-	char *find = NULL;
-	bool found = false;
-
-	if (asprintf(&remotes, "--remotes=%s", remote) < 0)
-		remotes = NULL;
-	if (asprintf(&find, "--find-object=%s", blob) < 0)
-		find = NULL;
-	if (remotes && find) {
-		const char *args[] = {"log", "--max-count=1", "--format=%H", find, remotes, NULL};
-		struct git_run run = {.args = args, .output = &text};
-
-		found = repository_git(repository, NULL, run) == 0 && text.size > 0;
-	}
-	buffer_release(&text);
-	free(remotes);
-	free(find);
-	return found;
 }

@@ -10,9 +10,7 @@
 #include <strings.h>
 
 #include "filter/report.h"
-
-/* Plain objects pass in steps of this size. */
-#define STEP (256 * 1024)
+#include "filter/stream.h"
 
 /* Keeps apart whose fault a failed decode is: the object's, or that of who takes the bytes. */
 struct outlet {
@@ -100,36 +98,44 @@ out:
 	return result;
 }
 
+/* A plain object on its way out. */
+struct passage {
+	struct outlet *outlet;
+	struct brevis_sha256 *sha;
+};
+
+static int pass_and_hash(void *ctx, const void *data, size_t len)
+{
+	struct passage *passage = ctx;
+
+	brevis_sha256_update(passage->sha, data, len);
+	return pass_on(passage->outlet, data, len);
+}
+
 /* Passes a plain object through. Whether it is what its name says shows at the end. */
 static enum smudge_result pass_through(struct job *job)
 {
-	struct brevis_sha256 *sha = brevis_sha256_new();
-	uint8_t *chunk = malloc(STEP);
 	const struct brevis_source *source = &job->file.source;
+	struct passage passage = {&job->outlet, brevis_sha256_new()};
 	enum smudge_result result = SMUDGE_FAILED;
 	uint8_t digest[BREVIS_SHA256_SIZE];
 	char hex[OID_HEX_SIZE + 1];
-	uint64_t offset = 0;
 
-	if (!sha || !chunk) {
+	if (!passage.sha) {
 		report_error("%s: out of memory", job->path);
+		return SMUDGE_FAILED;
+	}
+	switch (source_copy(source, source->size, pass_and_hash, &passage)) {
+	case 0:
+		break;
+	case 1:
+		fail_outlet(job);
+		goto out;
+	default:
+		fail_object(job, strerror(errno));
 		goto out;
 	}
-	while (offset < source->size) {
-		size_t n = source->size - offset < STEP ? (size_t)(source->size - offset) : STEP;
-
-		if (source->read_at(source->ctx, chunk, n, offset) != 0) {
-			fail_object(job, strerror(errno));
-			goto out;
-		}
-		brevis_sha256_update(sha, chunk, n);
-		if (pass_on(&job->outlet, chunk, n) != 0) {
-			fail_outlet(job);
-			goto out;
-		}
-		offset += n;
-	}
-	brevis_sha256_final(sha, digest);
+	brevis_sha256_final(passage.sha, digest);
 	digest_to_hex(digest, hex);
 	if (strcmp(hex, job->pointer->oid) != 0) {
 		fail_object(job, "its SHA-256 is not its name");
@@ -138,8 +144,7 @@ static enum smudge_result pass_through(struct job *job)
 	report_trace("smudge %s: plain object, %" PRIu64 " bytes", job->path, source->size);
 	result = SMUDGE_DONE;
 out:
-	brevis_sha256_free(sha);
-	free(chunk);
+	brevis_sha256_free(passage.sha);
 	return result;
 }
 
@@ -168,20 +173,6 @@ enum smudge_result smudge_pointer(struct workspace *ws, const char *path,
 	}
 	object_file_close(&job.file);
 	return result;
-}
-
-enum smudge_result smudge(struct workspace *ws, const char *path, const void *blob, size_t len,
-			  brevis_write_fn write, void *ctx)
-{
-	struct job job = {.ws = ws, .path = path, .outlet = {write, ctx, 0}};
-	struct pointer pointer;
-
-	if (pointer_parse(blob, len, &pointer))
-		return smudge_pointer(ws, path, &pointer, write, ctx);
-	report_trace("smudge %s: raw", path);
-	if (len && pass_on(&job.outlet, blob, len) != 0)
-		return fail_outlet(&job);
-	return SMUDGE_DONE;
 }
 
 static bool is_true(const char *text)

@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "core/base/buffer.h"
+#include "filter/stream.h"
 
 struct spool {
+	const struct object_store *store; /* may be NULL */
 	struct buffer memory;
 	int fd; /* -1 while all is in memory */
 	uint64_t size;
@@ -18,12 +20,14 @@ struct spool {
 	char cause[160];
 };
 
-struct spool *spool_new(void)
+struct spool *spool_new(const struct object_store *store)
 {
 	struct spool *spool = calloc(1, sizeof(*spool));
 
-	if (spool)
-		spool->fd = -1;
+	if (!spool)
+		return NULL;
+	spool->store = store;
+	spool->fd = -1;
 	return spool;
 }
 
@@ -44,44 +48,47 @@ static const char *temporary_directory(void)
 	return dir && *dir ? dir : "/tmp";
 }
 
+/* Opens a file that has no name, where TMPDIR says. */
+static int open_in_tmpdir(void)
+{
+	int fd = open(temporary_directory(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	char *path;
+
+	/* Not every file system has files that never had a name. */
+	if (fd >= 0 || asprintf(&path, "%s/brevis-XXXXXX", temporary_directory()) < 0)
+		return fd;
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(path);
+	free(path);
+	return fd;
+}
+
 static int fail(struct spool *spool, int reason)
 {
 	spool->failure = reason;
-	snprintf(spool->cause, sizeof(spool->cause), "cannot write a temporary file in %s: %s",
-		 temporary_directory(), strerror(reason));
+	if (spool->fd >= 0)
+		snprintf(spool->cause, sizeof(spool->cause), "cannot write a temporary file: %s",
+			 strerror(reason));
+	else
+		snprintf(spool->cause, sizeof(spool->cause),
+			 "cannot create a temporary file in %s: %s", temporary_directory(),
+			 strerror(reason));
 	return -1;
 }
 
-static int write_all(struct spool *spool, const uint8_t *data, size_t len)
+static int write_all(struct spool *spool, const void *data, size_t len)
 {
-	while (len) {
-		ssize_t n = write(spool->fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return fail(spool, n < 0 ? errno : EIO);
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
+	return stream_write(&spool->fd, data, len) == 0 ? 0 : fail(spool, errno);
 }
 
-/* Moves what is in memory to a file that has no name. */
+/* Moves what is in memory to a file. */
 static int open_file(struct spool *spool)
 {
-	char *path;
-
-	spool->fd = open(temporary_directory(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (spool->fd < 0) {
-		/* Not every file system has files that never had a name. */
-		if (asprintf(&path, "%s/brevis-XXXXXX", temporary_directory()) < 0)
-			return fail(spool, ENOMEM);
-		spool->fd = mkostemp(path, O_CLOEXEC);
-		if (spool->fd >= 0)
-			unlink(path);
-		free(path);
-	}
+	if (spool->store)
+		spool->fd = object_store_scratch(spool->store);
+	if (spool->fd < 0)
+		spool->fd = open_in_tmpdir();
 	if (spool->fd < 0)
 		return fail(spool, errno);
 	return write_all(spool, spool->memory.data, spool->memory.size);
@@ -147,19 +154,7 @@ struct brevis_source spool_source(const struct spool *spool)
 
 int spool_copy(const struct spool *spool, brevis_write_fn write, void *ctx)
 {
-	static const size_t step = 256 * 1024;
-	uint8_t *chunk = malloc(step);
-	uint64_t offset = 0;
-	int result = chunk ? 0 : -1;
+	struct brevis_source source = spool_source(spool);
 
-	while (result == 0 && offset < spool->size) {
-		size_t len = spool->size - offset < step ? (size_t)(spool->size - offset) : step;
-
-		result = read_at((void *)(uintptr_t)spool, chunk, len, offset);
-		if (result == 0)
-			result = write(ctx, chunk, len);
-		offset += len;
-	}
-	free(chunk);
-	return result;
+	return source_copy(&source, source.size, write, ctx);
 }

@@ -9,14 +9,18 @@
 #include <stdint.h>
 
 #include "core/brevis.h"
+#include "filter/object_store.h"
 
 /** Bytes that are kept in memory. */
 #define SPOOL_MEMORY (1024 * 1024)
 
 struct spool;
 
-/** Returns NULL when memory is short. */
-struct spool *spool_new(void);
+/**
+ * The file lies in the tmp of store, or, where that cannot be written or store is NULL, where
+ * TMPDIR says. store must live as long. Returns NULL when memory is short.
+ */
+struct spool *spool_new(const struct object_store *store);
 void spool_free(struct spool *spool);
 
 /** Adds bytes. A brevis_write_fn; the first failure sticks, spool_failure describes it. */

@@ -5,17 +5,10 @@
 
 #include "filter/work_file.h"
 
-static int hex_digit(char c)
-{
-	return c <= '9' ? c - '0' : c - 'a' + 10;
-}
-
 /* An object that is no archive is its own original: its name is the digest. */
 static void take_plain(const struct pointer *pointer, struct stored *out)
 {
-	for (size_t i = 0; i < BREVIS_SHA256_SIZE; i++)
-		out->original_sha256[i] = (uint8_t)(hex_digit(pointer->oid[2 * i]) << 4 |
-						    hex_digit(pointer->oid[2 * i + 1]));
+	memcpy(out->original_oid, pointer->oid, sizeof(out->original_oid));
 	out->original_size = pointer->size;
 	out->is_known = true;
 }
@@ -29,7 +22,7 @@ static void take_archive(const struct object_file *file, struct stored *out)
 		return;
 	info = brevis_archive_info(archive);
 	out->original_size = info->original_size;
-	memcpy(out->original_sha256, info->original_sha256, BREVIS_SHA256_SIZE);
+	digest_to_hex(info->original_sha256, out->original_oid);
 	out->is_known = true;
 	brevis_archive_free(archive);
 }
@@ -54,6 +47,7 @@ bool stored_matches(const struct workspace *ws, const struct pointer *pointer, c
 		    uint64_t size)
 {
 	uint8_t sha256[BREVIS_SHA256_SIZE];
+	char oid[OID_HEX_SIZE + 1];
 	struct pointer known;
 	struct stored stored;
 	uint64_t read;
@@ -63,7 +57,8 @@ bool stored_matches(const struct workspace *ws, const struct pointer *pointer, c
 		return false;
 	if (work_file_digest(repository_work_tree(ws->repository), path, &read, sha256) < 0)
 		return false;
+	digest_to_hex(sha256, oid);
 	if (stored.is_known)
-		return read == size && memcmp(sha256, stored.original_sha256, sizeof(sha256)) == 0;
+		return read == size && strcmp(oid, stored.original_oid) == 0;
 	return known_find(ws->known, read, sha256, &known) && pointer_equal(&known, pointer);
 }

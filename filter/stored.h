@@ -11,7 +11,7 @@ struct stored {
 	bool is_archive; /* and is a brevis archive */
 	bool is_known;   /* and the original's size and digest are known (below) */
 	uint64_t original_size;
-	uint8_t original_sha256[BREVIS_SHA256_SIZE];
+	char original_oid[OID_HEX_SIZE + 1]; /* its SHA-256 in hex */
 };
 
 /** Looks at the object of a pointer; decodes and hashes nothing. Reports nothing. */

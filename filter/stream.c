@@ -8,6 +8,9 @@
 
 #define CHUNK (1024 * 1024)
 
+/* Sources are read in steps of this size. */
+#define STEP (256 * 1024)
+
 int stream_read(int fd, brevis_write_fn write, void *ctx)
 {
 	uint8_t *chunk = malloc(CHUNK);
@@ -47,10 +50,57 @@ int stream_write(void *ctx, const void *data, size_t len)
 
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n == 0)
+			errno = EIO;
 		if (n <= 0)
 			return -1;
 		at += n;
 		len -= (size_t)n;
 	}
 	return 0;
+}
+
+int source_copy(const struct brevis_source *source, uint64_t len, brevis_write_fn write, void *ctx)
+{
+	uint8_t *chunk = malloc(STEP);
+	uint64_t offset = 0;
+	int result = 0;
+
+	if (!chunk) {
+		errno = ENOMEM;
+		return -1;
+	}
+	while (result == 0 && offset < len) {
+		size_t n = len - offset < STEP ? (size_t)(len - offset) : STEP;
+
+		if (source->read_at(source->ctx, chunk, n, offset) != 0)
+			result = -1;
+		else if (write(ctx, chunk, n) != 0)
+			result = 1;
+		offset += n;
+	}
+	free(chunk);
+	return result;
+}
+
+static int add_to_digest(void *sha, const void *data, size_t len)
+{
+	brevis_sha256_update(sha, data, len);
+	return 0;
+}
+
+int source_digest(const struct brevis_source *source, uint8_t sha256[BREVIS_SHA256_SIZE])
+{
+	struct brevis_sha256 *sha = brevis_sha256_new();
+	int result;
+
+	if (!sha) {
+		errno = ENOMEM;
+		return -1;
+	}
+	result = source_copy(source, source->size, add_to_digest, sha);
+	if (result == 0)
+		brevis_sha256_final(sha, sha256);
+	brevis_sha256_free(sha);
+	return result;
 }

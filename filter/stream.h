@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Reading a descriptor to its end, and writing to one. */
+/** Reading a descriptor or a source to its end, and writing to a descriptor. */
 #ifndef FILTER_STREAM_H
 #define FILTER_STREAM_H
 
@@ -14,5 +14,14 @@ int stream_read(int fd, brevis_write_fn write, void *ctx);
 
 /** A brevis_write_fn whose ctx is an int *: the descriptor. errno tells why it failed. */
 int stream_write(void *fd, const void *data, size_t len);
+
+/**
+ * Hands the first len bytes of a source to write, in steps. Returns 0, -1 when reading failed (with
+ * errno), 1 when write did; then that ends it.
+ */
+int source_copy(const struct brevis_source *source, uint64_t len, brevis_write_fn write, void *ctx);
+
+/** SHA-256 of all of a source. Returns 0, or -1 with errno when it cannot be read. */
+int source_digest(const struct brevis_source *source, uint8_t sha256[BREVIS_SHA256_SIZE]);
 
 #endif

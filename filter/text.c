@@ -21,9 +21,10 @@ const char *size_text(uint64_t size, char text[SIZE_TEXT])
 	return text;
 }
 
-/* part * 1000 / whole, for whole > 0, without overflow. */
-static uint64_t per_mille(uint64_t part, uint64_t whole)
+uint64_t per_mille(uint64_t part, uint64_t whole)
 {
+	if (!whole)
+		return 0;
 	return whole >= UINT64_C(1) << 50 ? part / (whole / 1000) : part * 1000 / whole;
 }
 
@@ -31,7 +32,7 @@ const char *saved_text(uint64_t original, uint64_t stored, char text[SIZE_TEXT])
 {
 	bool smaller = stored <= original;
 	uint64_t difference = smaller ? original - stored : stored - original;
-	uint64_t tenths = original ? per_mille(difference, original) : 0;
+	uint64_t tenths = per_mille(difference, original);
 
 	snprintf(text, SIZE_TEXT, "%" PRIu64 ".%" PRIu64 " %% %s", tenths / 10, tenths % 10,
 		 smaller ? "saved" : "more");

@@ -12,6 +12,10 @@
 /** Writes a size for people, in decimal units: "934 B", "12.3 MB". Returns text. */
 const char *size_text(uint64_t size, char text[SIZE_TEXT]);
 
+/** Tenths of a percent that part is of whole, rounded down; of nothing it is 0. Does not overflow
+ * unless part is more than a million times whole. */
+uint64_t per_mille(uint64_t part, uint64_t whole);
+
 /** Writes how much smaller stored is than original, in tenths of a percent: "34.2 % saved", or
  * "1.0 % more". Returns text. */
 const char *saved_text(uint64_t original, uint64_t stored, char text[SIZE_TEXT]);

@@ -49,6 +49,17 @@ out:
 	return result;
 }
 
+/* Passes on a file that is not for us. */
+static int pass_stdin(const char *path)
+{
+	int out = STDOUT_FILENO;
+
+	report_trace("clean %s: left alone", path);
+	if (stream_read(STDIN_FILENO, stream_write, &out) == 0)
+		return 0;
+	return report_error("%s: cannot pass it on: %s", path, strerror(errno));
+}
+
 int verb_clean(const struct command *self, int argc, char **argv)
 {
 	static const struct option_spec none[] = {{0}};
@@ -72,7 +83,8 @@ int verb_clean(const struct command *self, int argc, char **argv)
 	}
 	if (repository_work_tree(ws.repository))
 		hooks_ensure(ws.repository);
-	result = clean_stdin(&ws, argc ? argv[0] : NULL);
+	result = argc && path_is_left_alone(argv[0]) ? pass_stdin(argv[0])
+						     : clean_stdin(&ws, argc ? argv[0] : NULL);
 	if (ws.stored)
 		hooks_warn(ws.repository);
 	workspace_close(&ws);

@@ -14,10 +14,9 @@
 #include "filter/options.h"
 #include "filter/output_file.h"
 #include "filter/progress.h"
+#include "filter/proof.h"
 #include "filter/report.h"
 #include "filter/stream.h"
-
-#define MAX_THREADS 256
 
 struct job {
 	const char *name; /* of the input, for messages */
@@ -79,32 +78,16 @@ static int encode_all(struct job *job, struct brevis_encode_summary *summary)
 /* Decodes what was written and compares it with what went in. */
 static int prove(struct job *job, const struct brevis_encode_summary *summary)
 {
-	struct brevis_decode_options options = {.threads = job->threads};
-	struct brevis_archive *archive = NULL;
-	const struct brevis_archive_info *info;
 	struct object_file file;
-	int result = -1;
 
-	if (object_file_from_fd(&file, output_file_fd(job->output)) != 0) {
+	if (object_file_from_fd(&file, output_file_fd(job->output)) != 0)
 		snprintf(job->err.message, sizeof(job->err.message), "%s", strerror(errno));
-		goto out;
-	}
-	if (brevis_archive_open(&file.source, &archive, &job->err) != BREVIS_OK ||
-	    brevis_archive_decode(archive, &options, NULL, NULL, &job->err) != BREVIS_OK)
-		goto out;
-	info = brevis_archive_info(archive);
-	if (info->original_size == summary->original_size &&
-	    memcmp(info->original_sha256, summary->original_sha256, BREVIS_SHA256_SIZE) == 0)
-		result = 0;
-	else
-		snprintf(job->err.message, sizeof(job->err.message), "it restores something else");
-out:
-	if (result != 0)
-		report_error("the archive made of %s does not restore it (%s); nothing was "
-			     "written, and this is a bug to report",
-			     job->name, job->err.message);
-	brevis_archive_free(archive);
-	return result;
+	else if (source_restores(&file.source, job->threads, summary->original_size,
+				 summary->original_sha256, &job->err))
+		return 0;
+	return report_error("the archive made of %s does not restore it (%s); nothing was written, "
+			    "and this is a bug to report",
+			    job->name, job->err.message);
 }
 
 /* One line for the user: sizes, and the share saved in tenths of a percent. */
@@ -182,9 +165,9 @@ int verb_compress(const struct command *self, int argc, char **argv)
 		return code;
 	if (argc != 1)
 		return command_usage(self, 0);
-	if (threads && !option_number(threads, MAX_THREADS, &job.threads)) {
+	if (threads && !option_number(threads, OPTION_THREADS_MAX, &job.threads)) {
 		report_error("the number of threads is from 0 (one for each processor) to %d",
-			     MAX_THREADS);
+			     OPTION_THREADS_MAX);
 		return EXIT_USAGE;
 	}
 	if (!out && strcmp(argv[0], "-") == 0)

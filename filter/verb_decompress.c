@@ -16,8 +16,7 @@
 #include "filter/spool.h"
 #include "filter/stream.h"
 
-#define MAX_THREADS 256
-#define SUFFIX      ".brevis"
+#define SUFFIX ".brevis"
 
 struct job {
 	const char *name; /* of the archive, for messages */
@@ -48,7 +47,7 @@ static int open_input(struct job *job, const char *file)
 		job->source = job->file.source;
 		return 0;
 	}
-	job->spool = spool_new();
+	job->spool = spool_new(NULL);
 	if (!job->spool)
 		return report_error("out of memory");
 	switch (stream_read(job->in, spool_write, job->spool)) {
@@ -151,9 +150,9 @@ int verb_decompress(const struct command *self, int argc, char **argv)
 		return code;
 	if (argc != 1)
 		return command_usage(self, 0);
-	if (threads && !option_number(threads, MAX_THREADS, &job.threads)) {
+	if (threads && !option_number(threads, OPTION_THREADS_MAX, &job.threads)) {
 		report_error("the number of threads is from 0 (one for each processor) to %d",
-			     MAX_THREADS);
+			     OPTION_THREADS_MAX);
 		return EXIT_USAGE;
 	}
 	if (!out && strcmp(argv[0], "-") == 0)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "filter/attributes_file.h"
 #include "filter/command.h"
 #include "filter/convert.h"
 #include "filter/filter_config.h"
@@ -150,6 +151,37 @@ static int print_hooks(const struct repository *repository)
 	return 0;
 }
 
+struct hidden {
+	char *first;
+	size_t count;
+};
+
+static int count_hidden(void *ctx, const struct tracked_file *file)
+{
+	struct hidden *hidden = ctx;
+
+	if (file->diff_hidden && !hidden->count++)
+		hidden->first = strdup(file->path);
+	return 0;
+}
+
+/* Attributes that hide the files' diffs are no setting of ours, and dangerous. */
+static int print_hidden(struct repository *repository)
+{
+	struct hidden hidden = {NULL, 0};
+	const char *revision = repository_work_tree(repository) ? NULL : "HEAD";
+	int rc = 0;
+
+	if (!revision || repository_has_head(repository))
+		rc = repository_each_tracked(repository, revision, NULL, 0, count_hidden, &hidden);
+	if (rc == 0) {
+		printf("\nfiles with a hidden diff: %zu\n", hidden.count);
+		attributes_warn_of_hidden(hidden.first, hidden.count);
+	}
+	free(hidden.first);
+	return rc;
+}
+
 int verb_env(const struct command *self, int argc, char **argv)
 {
 	const struct option_spec table[] = {{0}};
@@ -173,7 +205,9 @@ int verb_env(const struct command *self, int argc, char **argv)
 	print_places(ws.repository);
 	print_settings(&ws);
 	print_filter(ws.repository);
-	code = print_hooks(ws.repository) < 0 ? EXIT_FATAL : EXIT_DONE;
+	code = EXIT_DONE;
+	if (print_hooks(ws.repository) < 0 || print_hidden(ws.repository) < 0)
+		code = EXIT_FATAL;
 	workspace_close(&ws);
 	return code;
 }

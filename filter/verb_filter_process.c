@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "filter/command.h"
 
-#include <stdio.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <unistd.h>
 
 #include "filter/convert.h"
@@ -20,15 +21,59 @@ struct delayed {
 	struct pointer pointer;
 	bool named;   /* git was told that it can ask */
 	bool missing; /* its object did not come; why was reported */
-	struct delayed *next;
+	TAILQ_ENTRY(delayed) link;
 };
+
+TAILQ_HEAD(delayed_list, delayed);
 
 struct process_filter {
 	struct workspace ws;
-	struct delayed *delayed;
-	size_t delayed_count;
-	bool skip; /* pointers stay pointers */
+	struct delayed_list delayed; /* in the order of git's requests */
+	void *by_path;               /* the same, a tree of tsearch() */
+	size_t waiting;              /* how many of them were not named yet */
+	bool skip;                   /* pointers stay pointers */
 };
+
+/* ---- what neither conversion touches -------------------------------------------------------- */
+
+/* Takes in the content of a request. Returns 0, or -1 after reporting. */
+static int take_in(const char *path, struct spool *spool, struct session *session)
+{
+	const void *data;
+	size_t len;
+	int more = 0;
+
+	if (!spool)
+		return report_error("%s: out of memory", path);
+	while ((more = session_read(session, &data, &len)) > 0) {
+		if (spool_write(spool, data, len) != 0)
+			return report_error("%s: %s", path, spool_failure(spool));
+	}
+	return more; /* the session reports if it broke */
+}
+
+/* Passes on what stays as it is. It can be of any size. */
+static enum session_result pass(const char *path, const struct spool *spool,
+				struct session *session)
+{
+	if (spool_copy(spool, session_write, session) == 0)
+		return SESSION_DONE;
+	report_error("%s: cannot pass on its content", path);
+	return SESSION_FAILED;
+}
+
+static enum session_result leave_alone(struct process_filter *filter, const char *path,
+				       struct session *session)
+{
+	struct spool *spool = spool_new(filter->ws.store);
+	enum session_result result = SESSION_FAILED;
+
+	report_trace("%s: left alone", path);
+	if (take_in(path, spool, session) == 0)
+		result = pass(path, spool, session);
+	spool_free(spool);
+	return result;
+}
 
 /* ---- clean ---------------------------------------------------------------------------------- */
 
@@ -36,12 +81,15 @@ static enum session_result clean(void *ctx, const struct session_request *reques
 				 struct session *session)
 {
 	struct process_filter *filter = ctx;
-	struct cleaning *cleaning = cleaning_begin(&filter->ws, request->path);
 	enum session_result result = SESSION_FAILED;
+	struct cleaning *cleaning;
 	const void *data;
 	size_t len;
 	int more = 0;
 
+	if (path_is_left_alone(request->path))
+		return leave_alone(filter, request->path, session);
+	cleaning = cleaning_begin(&filter->ws, request->path);
 	/* A failure leaves the rest of the content to the session, which drops it. */
 	while (cleaning && (more = session_read(session, &data, &len)) > 0) {
 		if (cleaning_write(cleaning, data, len) != 0)
@@ -58,35 +106,53 @@ out:
 
 /* ---- smudge --------------------------------------------------------------------------------- */
 
-static struct delayed *find_delayed(const struct process_filter *filter, const char *path)
+static int compare_paths(const void *a, const void *b)
 {
-	struct delayed *one;
+	const struct delayed *x = a;
+	const struct delayed *y = b;
 
-	for (one = filter->delayed; one; one = one->next) {
-		if (strcmp(one->path, path) == 0)
-			return one;
-	}
-	return NULL;
+	return strcmp(x->path, y->path);
+}
+
+static struct delayed *find_delayed(struct process_filter *filter, const char *path)
+{
+	struct delayed key = {.path = (char *)(uintptr_t)path};
+	struct delayed **found = tfind(&key, &filter->by_path, compare_paths);
+
+	return found ? *found : NULL;
+}
+
+static void forget_delayed(struct process_filter *filter, struct delayed *one)
+{
+	if (!one->named)
+		filter->waiting--;
+	tdelete(one, &filter->by_path, compare_paths);
+	TAILQ_REMOVE(&filter->delayed, one, link);
+	free(one->path);
+	free(one);
 }
 
 static enum session_result delay(struct process_filter *filter, const char *path,
 				 const struct pointer *pointer)
 {
-	struct delayed *one = calloc(1, sizeof(*one));
-	struct delayed **end = &filter->delayed;
+	struct delayed *one = find_delayed(filter, path);
 
+	/* Of a path that comes twice the last blob counts. */
+	if (one)
+		forget_delayed(filter, one);
+	one = calloc(1, sizeof(*one));
 	if (one)
 		one->path = strdup(path);
-	if (!one || !one->path) {
+	if (!one || !one->path || !tsearch(one, &filter->by_path, compare_paths)) {
+		if (one)
+			free(one->path);
 		free(one);
 		report_error("%s: out of memory", path);
 		return SESSION_FAILED;
 	}
 	one->pointer = *pointer;
-	while (*end)
-		end = &(*end)->next;
-	*end = one;
-	filter->delayed_count++;
+	TAILQ_INSERT_TAIL(&filter->delayed, one, link);
+	filter->waiting++;
 	return SESSION_DELAYED;
 }
 
@@ -118,16 +184,6 @@ static enum session_result smudge_or_fetch(struct process_filter *filter,
 	return restore(filter, request->path, pointer, session);
 }
 
-/* Passes on a blob that is no pointer, or that stays one. It can be of any size. */
-static enum session_result pass(const char *path, const struct spool *spool,
-				struct session *session)
-{
-	if (spool_copy(spool, session_write, session) == 0)
-		return SESSION_DONE;
-	report_error("%s: cannot pass on its content", path);
-	return SESSION_FAILED;
-}
-
 static enum session_result convert_blob(struct process_filter *filter,
 					const struct session_request *request,
 					const struct spool *spool, struct session *session)
@@ -154,16 +210,10 @@ static enum session_result serve_delayed(struct process_filter *filter, struct d
 					 struct session *session)
 {
 	enum session_result result = SESSION_FAILED;
-	struct delayed **link = &filter->delayed;
 
 	if (!delayed->missing)
 		result = restore(filter, delayed->path, &delayed->pointer, session);
-	while (*link != delayed)
-		link = &(*link)->next;
-	*link = delayed->next;
-	filter->delayed_count--;
-	free(delayed->path);
-	free(delayed);
+	forget_delayed(filter, delayed);
 	return result;
 }
 
@@ -171,26 +221,21 @@ static enum session_result smudge_request(void *ctx, const struct session_reques
 					  struct session *session)
 {
 	struct process_filter *filter = ctx;
-	struct delayed *delayed = find_delayed(filter, request->path);
-	struct spool *spool = spool_new();
 	enum session_result result = SESSION_FAILED;
-	const void *data;
-	size_t len;
-	int more = 0;
+	struct delayed *delayed;
+	struct spool *spool;
 
-	while (spool && (more = session_read(session, &data, &len)) > 0) {
-		if (spool_write(spool, data, len) != 0)
-			break;
-	}
-	if (!spool || (more > 0 && spool_failure(spool)))
-		report_error("%s: %s", request->path,
-			     spool ? spool_failure(spool) : "out of memory");
-	else if (more < 0)
-		result = SESSION_FAILED;
-	else if (delayed && delayed->named && spool_size(spool) == 0)
+	if (path_is_left_alone(request->path))
+		return leave_alone(filter, request->path, session);
+	spool = spool_new(filter->ws.store);
+	if (take_in(request->path, spool, session) != 0)
+		goto out;
+	delayed = find_delayed(filter, request->path);
+	if (delayed && delayed->named && spool_size(spool) == 0)
 		result = serve_delayed(filter, delayed, session);
 	else
 		result = convert_blob(filter, request, spool, session);
+out:
 	spool_free(spool);
 	return result;
 }
@@ -200,22 +245,19 @@ static enum session_result smudge_request(void *ctx, const struct session_reques
 /* Downloads what all paths that were not named yet are waiting for, in one go. */
 static void fetch_delayed(struct process_filter *filter)
 {
-	struct lfs_want *want = calloc(filter->delayed_count, sizeof(*want));
+	struct lfs_want *want = calloc(filter->waiting, sizeof(*want));
 	struct delayed *one;
 	size_t count = 0;
 
-	for (one = filter->delayed; want && one; one = one->next) {
-		if (!one->named)
+	TAILQ_FOREACH(one, &filter->delayed, link)
+	{
+		if (want && !one->named)
 			want[count++] = (struct lfs_want){one->path, one->pointer};
 	}
 	if (want)
 		lfs_download(&filter->ws, want, count);
 	else
 		report_error("cannot download objects: out of memory");
-	for (one = filter->delayed; one; one = one->next) {
-		if (!one->named)
-			one->missing = !object_store_has(filter->ws.store, &one->pointer);
-	}
 	free(want);
 }
 
@@ -225,35 +267,25 @@ static void list_available(void *ctx, struct session *session)
 {
 	struct process_filter *filter = ctx;
 	struct delayed *one;
-	bool waiting = false;
 
-	for (one = filter->delayed; one; one = one->next)
-		waiting = waiting || !one->named;
-	if (waiting)
-		fetch_delayed(filter);
-	for (one = filter->delayed; one; one = one->next) {
+	if (filter->waiting == 0)
+		return;
+	fetch_delayed(filter);
+	TAILQ_FOREACH(one, &filter->delayed, link)
+	{
 		if (one->named)
 			continue;
-		session_name_path(session, one->path);
+		one->missing = !object_store_has(filter->ws.store, &one->pointer);
 		one->named = true;
+		session_name_path(session, one->path);
 	}
-}
-
-static void forget_delayed(struct process_filter *filter)
-{
-	while (filter->delayed) {
-		struct delayed *one = filter->delayed;
-
-		filter->delayed = one->next;
-		free(one->path);
-		free(one);
-	}
+	filter->waiting = 0;
 }
 
 int verb_filter_process(const struct command *self, int argc, char **argv)
 {
 	static const struct option_spec none[] = {{0}};
-	struct process_filter filter = {.delayed = NULL};
+	struct process_filter filter = {.by_path = NULL};
 	const struct session_actions actions = {&filter, clean, smudge_request, list_available};
 	int result;
 	int code;
@@ -270,13 +302,15 @@ int verb_filter_process(const struct command *self, int argc, char **argv)
 	}
 	if (workspace_open(&filter.ws) != 0)
 		return EXIT_FATAL;
+	TAILQ_INIT(&filter.delayed);
 	filter.skip = smudge_is_skipped(&filter.ws);
 	if (repository_work_tree(filter.ws.repository))
 		hooks_ensure(filter.ws.repository);
 	result = session_run(STDIN_FILENO, STDOUT_FILENO, &actions);
 	if (filter.ws.stored)
 		hooks_warn(filter.ws.repository);
-	forget_delayed(&filter);
+	while (!TAILQ_EMPTY(&filter.delayed))
+		forget_delayed(&filter, TAILQ_FIRST(&filter.delayed));
 	workspace_close(&filter.ws);
 	return result == 0 ? EXIT_DONE : EXIT_FATAL;
 }

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <inttypes.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core/base/buffer.h"
 #include "filter/command.h"
 #include "filter/convert.h"
 #include "filter/options.h"
 #include "filter/report.h"
+#include "filter/stream.h"
 #include "filter/text.h"
-
-#define READ_BLOCK 262144
 
 struct fsck {
 	struct workspace *ws;
 	bool objects;
 	bool pointers;
 	bool dry_run;
-	struct buffer seen; /* of struct pointer: objects that were checked */
+	void *seen_objects; /* trees of strings, for tsearch */
+	void *seen_files;
+	size_t files;    /* that were looked at */
+	size_t unlooked; /* whose blob a partial clone lacks */
 	size_t damage;
 };
 
@@ -34,44 +36,25 @@ static void found(struct fsck *f, const char *path, const char *what)
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
-static bool was_seen(struct fsck *f, const struct pointer *pointer)
+static int compare_names(const void *a, const void *b)
 {
-	const struct pointer *seen = (const struct pointer *)(void *)f->seen.data;
-	size_t count = f->seen.size / sizeof(*seen);
-
-	for (size_t i = count; i > 0; i--)
-		if (pointer_equal(&seen[i - 1], pointer))
-			return true;
-	buffer_append(&f->seen, pointer, sizeof(*pointer));
-	return false;
+	return strcmp(a, b);
 }
 
-/* Hashes an object. Returns -1 with errno set. */
-static int hash_object(const struct object_file *file, char hex[OID_HEX_SIZE + 1])
+/* Adds a name to a tree. Returns 1 if it is new there, 0 if not, -1 after reporting. */
+static int remember(void **tree, const char *name)
 {
-	struct brevis_sha256 *sha = brevis_sha256_new();
-	uint8_t *block = malloc(READ_BLOCK);
-	uint8_t sha256[BREVIS_SHA256_SIZE];
-	int reason = sha && block ? 0 : ENOMEM;
+	char *copy = strdup(name);
+	char **node = copy ? tsearch(copy, tree, compare_names) : NULL;
 
-	for (uint64_t at = 0; at < file->source.size && !reason;) {
-		uint64_t left = file->source.size - at;
-		size_t len = left < READ_BLOCK ? (size_t)left : READ_BLOCK;
-
-		if (file->source.read_at(file->source.ctx, block, len, at) != 0)
-			reason = errno ? errno : EIO;
-		else
-			brevis_sha256_update(sha, block, len);
-		at += len;
+	if (!node) {
+		free(copy);
+		return report_error("out of memory");
 	}
-	if (!reason) {
-		brevis_sha256_final(sha, sha256);
-		digest_to_hex(sha256, hex);
-	}
-	free(block);
-	brevis_sha256_free(sha);
-	errno = reason;
-	return reason ? -1 : 0;
+	if (*node == copy)
+		return 1;
+	free(copy);
+	return 0;
 }
 
 /* Decodes an archive without keeping what comes out. */
@@ -126,6 +109,7 @@ out:
 static bool find_fault(const struct fsck *f, const struct pointer *pointer,
 		       const struct object_file *file, char *text, size_t len)
 {
+	uint8_t sha256[BREVIS_SHA256_SIZE];
 	char hex[OID_HEX_SIZE + 1];
 	struct brevis_error err = {.message = ""};
 
@@ -136,11 +120,12 @@ static bool find_fault(const struct fsck *f, const struct pointer *pointer,
 			 pointer->oid, file->source.size, pointer->size);
 		return true;
 	}
-	if (hash_object(file, hex) < 0) {
+	if (source_digest(&file->source, sha256) < 0) {
 		snprintf(text, len, "object %.12s cannot be read: %s", pointer->oid,
 			 strerror(errno));
 		return false;
 	}
+	digest_to_hex(sha256, hex);
 	if (strcmp(hex, pointer->oid) != 0) {
 		snprintf(text, len, "object %.12s is damaged: its SHA-256 is %.12s...",
 			 pointer->oid, hex);
@@ -151,19 +136,25 @@ static bool find_fault(const struct fsck *f, const struct pointer *pointer,
 	return false;
 }
 
-static void check_object(struct fsck *f, const char *path, const struct pointer *pointer)
+static int check_object(struct fsck *f, const char *path, const struct pointer *pointer)
 {
 	struct object_file file;
 	char text[400];
 	bool damaged;
+	int is_new;
 
-	if (pointer->size == 0 || was_seen(f, pointer))
-		return;
+	if (pointer->size == 0)
+		return 0;
+	/* A pointer that gives the object another size is another question. */
+	snprintf(text, sizeof(text), "%s %" PRIu64, pointer->oid, pointer->size);
+	is_new = remember(&f->seen_objects, text);
+	if (is_new <= 0)
+		return is_new;
 	if (object_file_open(&file, f->ws->store, pointer->oid) < 0) {
 		snprintf(text, sizeof(text), "object %.12s is %s", pointer->oid,
 			 errno == ENOENT ? "not here" : strerror(errno));
 		found(f, path, text);
-		return;
+		return 0;
 	}
 	damaged = find_fault(f, pointer, &file, text, sizeof(text));
 	object_file_close(&file);
@@ -171,59 +162,103 @@ static void check_object(struct fsck *f, const char *path, const struct pointer 
 		found(f, path, text);
 	if (damaged)
 		set_aside(f, pointer);
+	return 0;
 }
 
 /* ---- pointers -------------------------------------------------------------------------------- */
+
+/* Counts a file; revisions that hold the same one do not add up. */
+static int count_file(struct fsck *f, const struct tracked_file *file)
+{
+	char *name;
+	int is_new;
+
+	if (asprintf(&name, "%s %s", file->blob, file->path) < 0)
+		return report_error("out of memory");
+	is_new = remember(&f->seen_files, name);
+	free(name);
+	if (is_new <= 0)
+		return is_new;
+	f->files++;
+	f->unlooked += file->blob_missing;
+	return 0;
+}
 
 static int check_file(void *ctx, const struct tracked_file *file)
 {
 	struct fsck *f = ctx;
 
+	if (count_file(f, file) < 0)
+		return -1;
 	if (file->blob_missing)
 		return 0;
 	if (f->pointers && !file->is_pointer && file->blob_size > 0)
 		found(f, file->path, "is committed raw, not as a pointer");
 	if (f->pointers && file->is_pointer && !file->is_canonical)
 		found(f, file->path, "its pointer is not in the canonical form");
-	if (f->objects && file->is_pointer)
-		check_object(f, file->path, &file->pointer);
-	return buffer_failed(&f->seen) ? report_error("out of memory") : 0;
+	return f->objects && file->is_pointer ? check_object(f, file->path, &file->pointer) : 0;
 }
 
-static int check_range(struct fsck *f, const char *range)
-{
-	const char *dots = strstr(range, "..");
-	const char *tip = dots + 2 + (dots[2] == '.');
-	const char *args[] = {range, NULL};
+/* ---- what the words name --------------------------------------------------------------------- */
 
-	if (range[0] == '-')
-		return report_error("'%s' is no range of revisions", range);
-	return repository_each_new_blob(f->ws->repository, *tip ? tip : "HEAD", args, check_file,
-					f);
+/* The end of a range from its first commit to its last, "HEAD" if it is left out. Returns NULL if
+ * the word is none: both have to be commits. */
+static const char *range_tip(const struct repository *repository, const char *word)
+{
+	const char *dots = strstr(word, "..");
+	const char *tip = dots ? dots + 2 + (dots[2] == '.') : NULL;
+	char *base;
+	bool is_range;
+
+	if (!dots || *word == '-')
+		return NULL;
+	tip = *tip ? tip : "HEAD";
+	base = dots == word ? strdup("HEAD") : strndup(word, (size_t)(dots - word));
+	is_range = base && repository_is_commit(repository, base) &&
+		   repository_is_commit(repository, tip);
+	free(base);
+	return is_range ? tip : NULL;
+}
+
+/* Checks a word that names revisions. Returns 1 if it does not, -1 after reporting. */
+static int check_revisions(struct fsck *f, const char *word)
+{
+	struct repository *repository = f->ws->repository;
+	const char *args[] = {word, NULL};
+	const char *tip;
+
+	/* A file is a file, whatever else its name might mean. */
+	if (repository_is_file(repository, word))
+		return 1;
+	tip = range_tip(repository, word);
+	if (tip)
+		return repository_each_new_blob(repository, tip, args, check_file, f);
+	if (repository_is_revision(repository, word))
+		return repository_each_tracked(repository, word, NULL, 0, check_file, f);
+	return 1;
 }
 
 /* Checks what the words name: ranges, revisions, and at the end paths. */
 static int check_named(struct fsck *f, char **words, size_t count)
 {
-	struct repository *repository = f->ws->repository;
+	const char *const *paths;
+	const char *unmatched;
 	size_t i;
+	int rc = 0;
 
-	for (i = 0; i < count; i++) {
-		int rc;
-
-		if (strstr(words[i], "..") && words[i][0] != '.' && words[i][0] != '/')
-			rc = check_range(f, words[i]);
-		else if (repository_is_revision(repository, words[i]))
-			rc = repository_each_tracked(repository, words[i], NULL, 0, check_file, f);
-		else
-			break;
-		if (rc < 0)
-			return rc;
-	}
-	if (i == count)
-		return 0;
-	return repository_each_tracked(repository, NULL, (const char *const *)words + i, count - i,
-				       check_file, f);
+	for (i = 0; i < count && rc == 0; i++)
+		rc = check_revisions(f, words[i]);
+	if (rc <= 0)
+		return rc;
+	i--; /* the first that names none */
+	paths = (const char *const *)words + i;
+	unmatched = repository_unmatched(paths, count - i);
+	if (unmatched)
+		return report_error(
+			"'%s' is neither a revision, nor a range of revisions, nor a path "
+			"that git tracks",
+			unmatched);
+	return repository_each_tracked(f->ws->repository, NULL, paths, count - i, check_file, f);
 }
 
 /* Checks the index and HEAD. What both hold is told once. */
@@ -246,6 +281,17 @@ static int check_here(struct fsck *f)
 	return rc;
 }
 
+/* The last line: a check that looked at nothing has to show that. */
+static int tell_result(const struct fsck *f)
+{
+	printf("git-brevis fsck: %zu file%s checked", f->files - f->unlooked,
+	       f->files - f->unlooked == 1 ? "" : "s");
+	if (f->unlooked)
+		printf(", %zu not: their blobs are not in this partial clone", f->unlooked);
+	printf(f->damage || f->unlooked ? "\n" : ", all in order\n");
+	return f->damage || f->unlooked ? EXIT_FOUND : EXIT_DONE;
+}
+
 int verb_fsck(const struct command *self, int argc, char **argv)
 {
 	struct fsck f = {.dry_run = false};
@@ -266,13 +312,9 @@ int verb_fsck(const struct command *self, int argc, char **argv)
 		return EXIT_FATAL;
 	f.ws = &ws;
 	rc = count ? check_named(&f, argv, (size_t)count) : check_here(&f);
-	if (rc < 0)
-		code = EXIT_FATAL;
-	else
-		code = f.damage ? EXIT_FOUND : EXIT_DONE;
-	if (code == EXIT_DONE)
-		printf("git-brevis fsck: all in order\n");
-	buffer_release(&f.seen);
+	code = rc < 0 ? EXIT_FATAL : tell_result(&f);
+	tdestroy(f.seen_objects, free);
+	tdestroy(f.seen_files, free);
 	workspace_close(&ws);
 	return code;
 }

@@ -10,30 +10,17 @@
 #include "filter/options.h"
 #include "filter/report.h"
 #include "filter/subject.h"
-
-/* Names come from strangers, and the output may go to a terminal. */
-static void print_escaped(const char *text)
-{
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-
-		if (c < 0x20 || c == 0x7f)
-			printf("\\x%02x", c);
-		else
-			putchar(c);
-	}
-}
+#include "filter/text.h"
 
 /* part of whole in tenths of a percent, for people. */
 static void print_share(uint64_t part, uint64_t whole)
 {
-	uint64_t tenths;
+	uint64_t tenths = per_mille(part, whole);
 
 	if (!whole) {
 		printf("      -");
 		return;
 	}
-	tenths = part / whole * 1000 + part % whole * 1000 / whole;
 	printf("%4" PRIu64 ".%" PRIu64 "%%", tenths / 10, tenths % 10);
 }
 
@@ -44,7 +31,7 @@ static void print_summary(const char *name, const struct brevis_archive_info *in
 					      "safetensors header, irregular data"};
 
 	digest_to_hex(info->original_sha256, hex);
-	print_escaped(name);
+	print_path(stdout, name);
 	printf("\n  format    %u, %s\n", info->format_version, layouts[info->layout]);
 	printf("  original  %" PRIu64 " bytes, SHA-256 %s\n", info->original_size, hex);
 	printf("  archive   %" PRIu64 " bytes,", info->archive_size);
@@ -95,7 +82,7 @@ static int print_programs(const struct brevis_archive *archive,
 			first = text;
 		*piece = i;
 	}
-	print_escaped(first ? first : "-");
+	print_path(stdout, first ? first : "-");
 	if (others)
 		printf("  (and %" PRIu64 " more)", others);
 	status = BREVIS_OK;
@@ -125,7 +112,7 @@ static int print_tensors(struct brevis_archive *archive, struct brevis_error *er
 		printf("  %-8s ", tensor.dtype);
 		print_shape(&tensor);
 		putchar(' ');
-		print_escaped(tensor.name);
+		print_path(stdout, tensor.name);
 		printf("  ");
 		status = print_programs(archive, &tensor, &piece, err);
 		putchar('\n');

@@ -37,7 +37,9 @@ static int write_settings(const struct config_scope *scope, bool skip_smudge)
 	for (size_t i = 0; i < FILTER_SETTINGS; i++)
 		if (config_scope_set(scope, filter_settings[i].key, filter_settings[i].value) < 0)
 			return -1;
-	return skip_smudge ? config_scope_set(scope, "brevis.skipSmudge", "true") : 0;
+	/* What an earlier --skip-smudge set is not wanted any more. */
+	return skip_smudge ? config_scope_set(scope, "brevis.skipSmudge", "true")
+			   : config_scope_unset(scope, "brevis.skipSmudge", "true");
 }
 
 /* Objects travel by git-lfs: without it nothing of a push or a clone works. */

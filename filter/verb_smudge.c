@@ -35,21 +35,25 @@ static int take(void *ctx, const void *data, size_t len)
 	return stream_write(&blob->out, data, len);
 }
 
+/* Passes on what stays as it is. */
+static int pass(const char *path, struct blob *blob, const char *what)
+{
+	report_trace("smudge %s: %s", path, what);
+	if (stream_write(&blob->out, blob->head, blob->len) == 0)
+		return 0;
+	return report_error("%s: cannot pass on its content: %s", path, strerror(errno));
+}
+
 /* Writes what the pointer stands for, after fetching it if need be. */
 static int restore(struct workspace *ws, const char *path, struct blob *blob)
 {
 	struct lfs_want want = {.path = path};
 	enum smudge_result result;
 
-	if (!pointer_parse(blob->head, blob->len, &want.pointer))
-		return smudge(ws, path, blob->head, blob->len, stream_write, &blob->out);
-	if (smudge_is_skipped(ws)) {
-		report_trace("smudge %s: pointer", path);
-		return stream_write(&blob->out, blob->head, blob->len) == 0
-			       ? 0
-			       : report_error("%s: cannot pass on its pointer: %s", path,
-					      strerror(errno));
-	}
+	if (path_is_left_alone(path) || !pointer_parse(blob->head, blob->len, &want.pointer))
+		return pass(path, blob, "raw");
+	if (smudge_is_skipped(ws))
+		return pass(path, blob, "pointer");
 	result = smudge_pointer(ws, path, &want.pointer, stream_write, &blob->out);
 	if (result == SMUDGE_MISSING) {
 		if (lfs_download(ws, &want, 1) != 0)

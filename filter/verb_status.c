@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/buffer.h"
+#include "filter/attributes_file.h"
 #include "filter/checkout.h"
 #include "filter/command.h"
 #include "filter/json_output.h"
@@ -19,13 +20,14 @@ enum state {
 	STATE_DELETED,
 	STATE_POINTER, /* not restored yet, the object is here */
 	STATE_MISSING, /* not restored, the object is not here */
+	STATE_LOST,    /* the work file is complete, but its object is not here */
 	STATE_RAW,     /* git holds the content itself */
 	STATE_SPARSE,  /* not wanted in this work tree */
 	STATES
 };
 
 static const char *const state_names[STATES] = {"full",    "changed", "deleted", "pointer",
-						"missing", "raw",     "sparse"};
+						"missing", "lost",    "raw",     "sparse"};
 
 static const char *const state_titles[STATES] = {
 	NULL,
@@ -33,6 +35,9 @@ static const char *const state_titles[STATES] = {
 	"Deleted in the work tree:",
 	"Pointers in the work tree (`git brevis checkout` restores the files):",
 	"Objects that are not here (`git brevis pull` downloads them):",
+	"Complete, but their objects are missing or damaged (`git brevis pull` downloads them; if "
+	"no "
+	"remote has them, `touch` and `git add` make them anew):",
 	"Stored raw (`git add --renormalize -- PATH` and a commit compress them):",
 	NULL};
 
@@ -50,6 +55,8 @@ struct status {
 	struct buffer touched; /* "path NUL" ... */
 	size_t staged_at;
 	size_t touched_at;
+	size_t hidden; /* files whose diff is hidden, and the first of them */
+	char *first_hidden;
 	struct buffer entries; /* of struct entry */
 };
 
@@ -76,6 +83,13 @@ static const char *find_path(const struct buffer *list, size_t *at, size_t skip,
 	return NULL;
 }
 
+/* How a complete file stands: a push needs its object too. */
+static enum state full_or_lost(const struct status *s, const struct tracked_file *file)
+{
+	return !file->is_pointer || object_store_has(s->ws->store, &file->pointer) ? STATE_FULL
+										   : STATE_LOST;
+}
+
 static enum state look_at_file(struct status *s, const struct tracked_file *file)
 {
 	const char *top = repository_work_tree(s->ws->repository);
@@ -94,10 +108,10 @@ static enum state look_at_file(struct status *s, const struct tracked_file *file
 		return stored.is_here || file->pointer.size == 0 ? STATE_POINTER : STATE_MISSING;
 	}
 	if (!find_path(&s->touched, &s->touched_at, 0, file->path))
-		return STATE_FULL;
+		return full_or_lost(s, file);
 	if (look.kind == WORK_CONTENT && file->is_pointer &&
 	    stored_matches(s->ws, &file->pointer, file->path, (uint64_t)look.stat.st_size))
-		return STATE_FULL;
+		return full_or_lost(s, file);
 	return STATE_CHANGED;
 }
 
@@ -111,6 +125,8 @@ static int take_file(void *ctx, const struct tracked_file *file)
 			      .path = strdup(file->path)};
 
 	entry.state = look_at_file(s, file);
+	if (file->diff_hidden && !s->hidden++)
+		s->first_hidden = strdup(file->path);
 	if (staged)
 		entry.staged = *staged;
 	buffer_append(&s->entries, &entry, sizeof(entry));
@@ -185,7 +201,7 @@ static size_t print_group(const struct status *s, enum state state)
 		print_path(stdout, e[i].path);
 		if (state == STATE_RAW)
 			printf(" (%s)", size_text(e[i].blob_size, size));
-		else if (state == STATE_MISSING)
+		else if (state == STATE_MISSING || state == STATE_LOST)
 			printf(" (%s)", size_text(e[i].pointer.size, size));
 		putchar('\n');
 	}
@@ -207,8 +223,8 @@ static void print_text(const struct status *s)
 	if (!count)
 		printf("No file here is kept by git-brevis.\n");
 	else if (!attention)
-		printf("%zu file%s kept by git-brevis, all in order.\n", count,
-		       count == 1 ? "" : "s");
+		printf("%zu file%s kept by git-brevis%s.\n", count, count == 1 ? "" : "s",
+		       s->hidden ? "" : ", all in order");
 }
 
 /* "XY STATE<tab>PATH": git's two letters, a word of state_names, the path; NUL instead of line feed
@@ -269,6 +285,7 @@ static int run(struct status *s, char **paths, int count, bool porcelain, bool j
 		print_porcelain(s, nul);
 	else
 		print_text(s);
+	attributes_warn_of_hidden(s->first_hidden, s->hidden);
 	return 0;
 }
 
@@ -298,6 +315,7 @@ int verb_status(const struct command *self, int argc, char **argv)
 	e = entries(&s, &count);
 	for (size_t i = 0; i < count; i++)
 		free(e[i].path);
+	free(s.first_hidden);
 	buffer_release(&s.entries);
 	buffer_release(&s.touched);
 	buffer_release(&s.staged);

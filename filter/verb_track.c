@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <ctype.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "filter/options.h"
 #include "filter/report.h"
 #include "filter/repository.h"
+#include "filter/text.h"
 #include "filter/work_file.h"
 
 /* ---- listing --------------------------------------------------------------------------------- */
@@ -24,6 +26,14 @@ struct listing {
 	bool any;
 };
 
+/* Prints "BEFORE PATTERN AFTER": patterns may come from a stranger's repository. */
+static void print_around(const char *before, const char *pattern, const char *after)
+{
+	fputs(before, stdout);
+	print_path(stdout, pattern);
+	fputs(after, stdout);
+}
+
 static void print_pattern(void *ctx, const char *pattern, bool tracked)
 {
 	struct listing *listing = ctx;
@@ -33,7 +43,8 @@ static void print_pattern(void *ctx, const char *pattern, bool tracked)
 	if (!listing->any)
 		printf("Patterns that git-brevis keeps:\n");
 	listing->any = true;
-	printf("    %s (%s)\n", pattern, listing->file);
+	print_around("    ", pattern, "");
+	print_around(" (", listing->file, ")\n");
 }
 
 static int list_in(const struct repository *repository, const char *name, struct listing *listing)
@@ -54,6 +65,22 @@ static int list_in(const struct repository *repository, const char *name, struct
 	return 0;
 }
 
+/* Runs `git ls-files` with pathspecs of ours: what the user made of all pathspecs does not apply.
+ */
+static int list_names(const char *const *args, struct buffer *names)
+{
+	static const char *const env[] = {"GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS",
+					  "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS", NULL};
+	struct buffer errors = BUFFER_INIT;
+	int rc = git_run(
+		&(struct git_run){.args = args, .env = env, .output = names, .errors = &errors});
+
+	if (rc > 0)
+		rc = report_error("git cannot list files: %s", git_errors_line(&errors));
+	buffer_release(&errors);
+	return rc;
+}
+
 /* Goes through every .gitattributes of the work tree, and the repository's own file. */
 static int list_patterns(const struct repository *repository)
 {
@@ -70,10 +97,8 @@ static int list_patterns(const struct repository *repository)
 	struct listing listing = {.any = false};
 	struct buffer names = BUFFER_INIT;
 	char *own = NULL;
-	int rc = git_ask(&names, args);
+	int rc = list_names(args, &names);
 
-	if (rc > 0)
-		rc = report_error("git cannot list the .gitattributes files");
 	for (size_t at = 0; rc == 0 && at < names.size;
 	     at += strlen((const char *)names.data + at) + 1)
 		rc = list_in(repository, (const char *)names.data + at, &listing);
@@ -145,7 +170,7 @@ static int list_matches(const char *magic, const char *pattern, struct buffer *n
 	if (asprintf(&spec, ":(%s)%s%s", magic, deep, pattern + (*pattern == '/')) < 0)
 		return report_error("out of memory");
 	args[7] = spec;
-	rc = git_ask(names, args);
+	rc = list_names(args, names);
 	free(spec);
 	return rc;
 }
@@ -171,6 +196,104 @@ static void warn_of_other_case(const struct repository *repository, const char *
 	buffer_release(&other);
 }
 
+/* ---- patterns that are no good --------------------------------------------------------------- */
+
+/* A path that a pattern matches, or nearly so: wildcards become one character. Caller frees. */
+static char *sample_of(const char *prefix, const char *pattern)
+{
+	struct buffer text = BUFFER_INIT;
+
+	buffer_append(&text, prefix, strlen(prefix));
+	for (pattern += *pattern == '/'; *pattern; pattern++) {
+		const char *end = *pattern == '[' ? strchr(pattern + 1, ']') : NULL;
+
+		if (strncmp(pattern, "[[:space:]]", 11) == 0) {
+			buffer_u8(&text, ' ');
+			pattern += 10;
+		} else if (end) {
+			buffer_u8(&text, (uint8_t)pattern[1]);
+			pattern = end;
+		} else if (*pattern == '*' || *pattern == '?') {
+			buffer_u8(&text, 'x');
+		} else {
+			pattern += *pattern == '\\' && pattern[1];
+			buffer_u8(&text, (uint8_t)*pattern);
+		}
+	}
+	buffer_u8(&text, 0);
+	if (!buffer_failed(&text))
+		return (char *)text.data;
+	buffer_release(&text);
+	return NULL;
+}
+
+/* Asks git what became of a pattern: another line, file or macro may have the last word. */
+static void warn_of_other_lines(const struct repository *repository, const char *prefix,
+				const char *pattern)
+{
+	char *sample = sample_of(prefix, pattern);
+	bool filtered;
+	bool hidden;
+
+	if (sample && repository_path_attributes(repository, sample, &filtered, &hidden) == 0) {
+		if (hidden)
+			attributes_warn_of_hidden(sample, 1);
+		else if (!filtered &&
+			 fnmatch(pattern + (*pattern == '/'), sample + strlen(prefix), 0) == 0)
+			report_warning(
+				"'%s' is tracked, but another line keeps git from passing %s to "
+				"git-brevis; `git check-attr -a -- PATH` shows what is in force",
+				pattern, sample);
+	}
+	free(sample);
+}
+
+/* True for files that git or git-lfs have to read as they are. */
+static bool is_for_git(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	return strncmp(name, ".git", 4) == 0 || strcmp(name, ".lfsconfig") == 0;
+}
+
+/* A file for git that a pattern matches: one that is there, or one that will be. NULL if there is
+ * none. The name lives in names or for ever. */
+static const char *match_for_git(const char *pattern, struct buffer *names)
+{
+	static const char *const usual[] = {".gitattributes", ".gitignore", ".gitmodules",
+					    ".lfsconfig"};
+	const char *name = pattern + (*pattern == '/');
+
+	if (strncmp(name, "**/", 3) == 0)
+		name += 3;
+	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]) && !strchr(name, '/'); i++)
+		if (fnmatch(name, usual[i], 0) == 0)
+			return usual[i];
+	if (is_for_git(name))
+		return name;
+	if (list_matches("glob", pattern, names) != 0)
+		return NULL;
+	for (size_t at = 0; at < names->size; at += strlen((const char *)names->data + at) + 1)
+		if (is_for_git((const char *)names->data + at))
+			return (const char *)names->data + at;
+	return NULL;
+}
+
+static int refuse_if_for_git(const char *pattern)
+{
+	struct buffer names = BUFFER_INIT;
+	const char *name = match_for_git(pattern, &names);
+
+	if (name)
+		report_error(
+			"'%s' would match %s, which git has to read as it is; nothing was changed; "
+			"choose a pattern that names your files, like '*.safetensors'",
+			pattern, name);
+	buffer_release(&names);
+	return name ? -1 : 0;
+}
+
 /* ---- tracking -------------------------------------------------------------------------------- */
 
 static int track_one(const struct repository *repository, struct attributes_file *file,
@@ -190,9 +313,12 @@ static int track_one(const struct repository *repository, struct attributes_file
 	}
 	if (rc < 0 || attributes_file_save(file) < 0)
 		return -1;
-	printf(change == ATTRIBUTES_CHANGED ? "Tracking '%s'\n" : "'%s' is tracked already\n",
-	       pattern);
+	if (change == ATTRIBUTES_CHANGED)
+		print_around("Tracking '", pattern, "'\n");
+	else
+		print_around("'", pattern, "' is tracked already\n");
 	warn_of_other_case(repository, pattern);
+	warn_of_other_lines(repository, prefix, pattern);
 	return 0;
 }
 
@@ -204,6 +330,12 @@ static int track_all(struct repository *repository, char **typed, int count, boo
 	bool guard_changed = false;
 	int rc = file ? 0 : -1;
 
+	for (int i = 0; i < count && rc == 0; i++) {
+		char *pattern = attributes_pattern(typed[i], literal);
+
+		rc = pattern ? refuse_if_for_git(pattern) : report_error("out of memory");
+		free(pattern);
+	}
 	for (int i = 0; i < count && rc == 0; i++) {
 		char *pattern = attributes_pattern(typed[i], literal);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,21 +15,10 @@
 /* Removes the settings that are as install wrote them. */
 static int remove_settings(const struct config_scope *scope)
 {
-	for (size_t i = 0; i < FILTER_SETTINGS; i++) {
-		const struct filter_setting *setting = &filter_settings[i];
-		char *value = NULL;
-		int rc = config_scope_get(scope, setting->key, &value);
-
-		if (rc > 0 && strcmp(value, setting->value) == 0)
-			rc = config_scope_set(scope, setting->key, NULL);
-		else if (rc > 0)
-			report_note("%s is set to '%s', not by `git brevis install`; it stays",
-				    setting->key, value);
-		free(value);
-		if (rc < 0)
+	for (size_t i = 0; i < FILTER_SETTINGS; i++)
+		if (config_scope_unset(scope, filter_settings[i].key, filter_settings[i].value) < 0)
 			return -1;
-	}
-	return 0;
+	return config_scope_unset(scope, "brevis.skipSmudge", "true");
 }
 
 /* Ours took the place of git-lfs's hooks; objects of committed files still need those. */
@@ -58,6 +48,9 @@ static int remove_hooks(const struct repository *repository)
 		if (state == HOOK_OURS) {
 			rc = hook_file_remove(dir, &hook_texts[i]);
 			removed += rc == 0;
+			if (rc < 0)
+				report_error("%s/%s: cannot remove the hook: %s", dir,
+					     hook_texts[i].name, strerror(errno));
 		} else if (state == HOOK_MERGED && strcmp(hook_texts[i].name, "post-commit") != 0) {
 			report_note("%s/%s is your own; take the call of `git brevis hook` out of "
 				    "it yourself",

@@ -7,28 +7,35 @@
 #include "filter/guard.h"
 #include "filter/options.h"
 #include "filter/report.h"
+#include "filter/text.h"
 
 static int untrack_one(const struct repository *repository, struct attributes_file *file,
 		       const char *prefix, const char *pattern, bool *any)
 {
 	enum attributes_change change = attributes_file_untrack(file, pattern);
 	bool guard_changed = false;
-	char *guarded = guard_pattern(prefix, pattern);
-	int rc = -1;
+	char *guarded;
+	int rc;
 
-	if (!guarded)
-		report_error("out of memory");
-	else if (change != ATTRIBUTES_FAILED && attributes_file_save(file) == 0)
-		rc = guard_remove(repository, guarded, &guard_changed);
+	if (change == ATTRIBUTES_FAILED)
+		return -1;
+	if (change == ATTRIBUTES_SAME) {
+		/* What lfs.fetchexclude says of it is then somebody's own. */
+		report_warning("'%s' is not tracked in this directory's .gitattributes", pattern);
+		return 0;
+	}
+	if (attributes_file_save(file) < 0)
+		return -1;
+	guarded = guard_pattern(prefix, pattern);
+	rc = guarded ? guard_remove(repository, guarded, &guard_changed)
+		     : report_error("out of memory");
 	free(guarded);
 	if (rc < 0)
 		return rc;
-	if (change == ATTRIBUTES_CHANGED) {
-		printf("No longer tracking '%s'\n", pattern);
-		*any = true;
-	} else {
-		report_warning("'%s' is not tracked in this directory's .gitattributes", pattern);
-	}
+	printf("No longer tracking '");
+	print_path(stdout, pattern);
+	printf("'\n");
+	*any = true;
 	return 0;
 }
 

@@ -1,56 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "filter/command.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "filter/options.h"
+#include "filter/proof.h"
 #include "filter/report.h"
 #include "filter/subject.h"
-
-#define STEP (256 * 1024)
+#include "filter/text.h"
 
 /* Checks the object's bytes against its name. */
 static int check_name(const struct subject *subject, const char *name)
 {
-	const struct brevis_source *source = &subject->file.source;
-	struct brevis_sha256 *sha = brevis_sha256_new();
-	uint8_t *chunk = malloc(STEP);
-	uint8_t digest[BREVIS_SHA256_SIZE];
-	char hex[OID_HEX_SIZE + 1];
-	uint64_t offset;
-	int result = -1;
+	struct brevis_error err;
 
-	if (!sha || !chunk) {
-		report_error("cannot verify %s: out of memory", name);
-		goto out;
-	}
-	for (offset = 0; offset < source->size;) {
-		size_t n = source->size - offset < STEP ? (size_t)(source->size - offset) : STEP;
-
-		if (source->read_at(source->ctx, chunk, n, offset) != 0) {
-			report_error("%s: its object %.12s cannot be read: %s", name,
-				     subject->pointer.oid, strerror(errno));
-			goto out;
-		}
-		brevis_sha256_update(sha, chunk, n);
-		offset += n;
-	}
-	brevis_sha256_final(sha, digest);
-	digest_to_hex(digest, hex);
-	if (strcmp(hex, subject->pointer.oid) == 0)
-		result = 0;
-	else
-		report_error("%s: its object %.12s is damaged: its SHA-256 is not its name; see "
-			     "`git brevis fsck`",
-			     name, subject->pointer.oid);
-out:
-	brevis_sha256_free(sha);
-	free(chunk);
-	return result;
+	if (source_is_object(&subject->file.source, &subject->pointer, &err))
+		return 0;
+	if (err.status == BREVIS_E_IO)
+		return report_error("%s: its object %.12s cannot be read: %s", name,
+				    subject->pointer.oid, err.message);
+	return report_error("%s: its object %.12s is damaged: %s; see `git brevis fsck`", name,
+			    subject->pointer.oid, err.message);
 }
 
 static int check_archive(const struct subject *subject, const struct workspace *ws,
@@ -65,8 +36,9 @@ static int check_archive(const struct subject *subject, const struct workspace *
 	    brevis_archive_decode(archive, &options, NULL, NULL, &err) == BREVIS_OK) {
 		const struct brevis_archive_info *info = brevis_archive_info(archive);
 
-		printf("%s: good, %" PRIu64 " bytes restore %" PRIu64 "\n", name,
-		       info->archive_size, info->original_size);
+		print_path(stdout, name);
+		printf(": good, %" PRIu64 " bytes restore %" PRIu64 "\n", info->archive_size,
+		       info->original_size);
 		result = 0;
 	} else if (err.status == BREVIS_E_UNSUPPORTED || err.status == BREVIS_E_LIMIT) {
 		report_error("%s cannot be verified: %s; a newer git-brevis may do it", name,
@@ -93,8 +65,8 @@ static int verify(const struct workspace *ws, const char *name)
 		result = check_archive(&subject, ws, name);
 		goto out;
 	}
-	printf("%s: good, a plain Git LFS object of %" PRIu64 " bytes\n", name,
-	       subject.file.source.size);
+	print_path(stdout, name);
+	printf(": good, a plain Git LFS object of %" PRIu64 " bytes\n", subject.file.source.size);
 	result = 0;
 out:
 	subject_close(&subject);

@@ -27,13 +27,16 @@ static bool is_plain_name(const char *name, size_t len)
 	return !(len == 4 && strncasecmp(name, ".git", 4) == 0);
 }
 
-static int open_directory(int parent, const char *name, bool create)
+/* With made given, a missing directory is created and counted there. */
+static int open_directory(int parent, const char *name, size_t *made)
 {
 	const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	int fd = openat(parent, name, flags);
 
-	if (fd < 0 && errno == ENOENT && create) {
-		if (mkdirat(parent, name, 0777) != 0 && errno != EEXIST)
+	if (fd < 0 && errno == ENOENT && made) {
+		if (mkdirat(parent, name, 0777) == 0)
+			++*made;
+		else if (errno != EEXIST)
 			return -1;
 		fd = openat(parent, name, flags);
 	}
@@ -41,8 +44,9 @@ static int open_directory(int parent, const char *name, bool create)
 }
 
 /* Opens the directory that holds path, one component after the other, following no link. *leaf is
- * the last component, within path. Returns -1 with errno set. */
-static int open_parent(const char *top, const char *path, bool create, const char **leaf)
+ * the last component, within path. Missing directories are created and counted in *made, unless
+ * that is NULL. Returns -1 with errno set. */
+static int open_parent(const char *top, const char *path, size_t *made, const char **leaf)
 {
 	int dir = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -60,7 +64,7 @@ static int open_parent(const char *top, const char *path, bool create, const cha
 			break;
 		memcpy(name, path, len);
 		name[len] = 0;
-		next = open_directory(dir, name, create);
+		next = open_directory(dir, name, made);
 		if (next < 0) {
 			int reason = errno;
 
@@ -80,7 +84,7 @@ int work_file_open(const char *top, const char *path)
 {
 	const char *leaf;
 	struct stat st;
-	int dir = open_parent(top, path, false, &leaf);
+	int dir = open_parent(top, path, NULL, &leaf);
 	int reason = 0;
 	int fd;
 
@@ -204,6 +208,9 @@ struct work_file {
 	char *path;
 	const char *leaf; /* within path */
 	const struct work_look *was;
+	char *top;   /* absolute or as given */
+	size_t made; /* directories above the file that did not exist before */
+	bool placed;
 	int dir;
 	int fd;
 	char name[32]; /* in dir, while the file has a name that must go; else "" */
@@ -268,9 +275,10 @@ struct work_file *work_file_create(const char *top, const char *path, const stru
 	file->guard = -1;
 	file->was = was;
 	file->path = strdup(path);
-	if (!file->path)
+	file->top = strdup(top);
+	if (!file->path || !file->top)
 		goto nomem;
-	file->dir = open_parent(top, file->path, true, &file->leaf);
+	file->dir = open_parent(top, file->path, &file->made, &file->leaf);
 	if (file->dir < 0) {
 		report_error("%s: cannot reach its directory: %s", path,
 			     errno == ELOOP || errno == ENOTDIR
@@ -354,6 +362,23 @@ static int give_name(struct work_file *file)
 	return -1;
 }
 
+/* Gives the file its final name. Where nothing was, nothing is replaced that appeared since. */
+static int put_in_place(struct work_file *file)
+{
+	if (file->was->kind != WORK_ABSENT)
+		return renameat(file->dir, file->name, file->dir, file->leaf);
+	if (renameat2(file->dir, file->name, file->dir, file->leaf, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -1;
+	/* Not every filesystem can do that; a second link does not replace either. */
+	if (linkat(file->dir, file->name, file->dir, file->leaf, 0) == 0)
+		return unlinkat(file->dir, file->name, 0);
+	if (errno != EPERM && errno != EOPNOTSUPP)
+		return -1;
+	return renameat(file->dir, file->name, file->dir, file->leaf);
+}
+
 static int settle(struct work_file *file, struct stat *st)
 {
 	struct timespec times[2] = {{0, UTIME_OMIT}, {0, 0}};
@@ -364,9 +389,10 @@ static int settle(struct work_file *file, struct stat *st)
 	times[1].tv_sec--;
 	if (futimens(file->fd, times) != 0 || give_name(file) != 0)
 		return -1;
-	if (renameat(file->dir, file->name, file->dir, file->leaf) != 0)
+	if (put_in_place(file) != 0)
 		return -1;
 	file->name[0] = 0;
+	file->placed = true;
 	interrupt_forget(file->guard);
 	file->guard = -1;
 	return fstat(file->fd, st);
@@ -378,12 +404,33 @@ int work_file_commit(struct work_file *file, struct stat *st)
 		return report_error("%s: cannot write it: %s after %llu bytes; nothing was changed",
 				    file->path, strerror(file->reason),
 				    (unsigned long long)file->written);
-	if (!is_unchanged(file))
+	if (!is_unchanged(file) || (settle(file, st) != 0 && errno == EEXIST))
 		return report_error("%s: was changed by someone else meanwhile; left as it is",
 				    file->path);
-	if (settle(file, st) != 0)
+	if (!file->placed)
 		return report_error("%s: cannot put it in place: %s", file->path, strerror(errno));
 	return 0;
+}
+
+/* Removes the directories that were made for a file that did not come, the lowest first; one that
+ * holds something by now stays, and those above it. */
+static void remove_directories(struct work_file *file)
+{
+	char *slash = strrchr(file->path, '/');
+
+	for (; slash && file->made; file->made--) {
+		const char *leaf;
+		int parent;
+
+		*slash = 0;
+		parent = open_parent(file->top, file->path, NULL, &leaf);
+		if (parent < 0)
+			return;
+		if (unlinkat(parent, leaf, AT_REMOVEDIR) != 0)
+			file->made = 1;
+		close(parent);
+		slash = strrchr(file->path, '/');
+	}
 }
 
 void work_file_free(struct work_file *file)
@@ -391,12 +438,15 @@ void work_file_free(struct work_file *file)
 	if (!file)
 		return;
 	remove_name(file);
+	if (!file->placed && file->made)
+		remove_directories(file);
 	interrupt_forget(file->guard);
 	if (file->fd >= 0)
 		close(file->fd);
 	if (file->dir >= 0)
 		close(file->dir);
 	free(file->guarded);
+	free(file->top);
 	free(file->path);
 	free(file);
 }

@@ -68,7 +68,8 @@ int work_file_write(void *work_file, const void *data, size_t len);
  */
 int work_file_commit(struct work_file *work_file, struct stat *st);
 
-/** Frees it and leaves nothing behind if it was not committed. NULL is allowed. */
+/** Frees it and leaves nothing behind if it was not committed, no new directory either. NULL is
+ * allowed. */
 void work_file_free(struct work_file *work_file);
 
 #endif

@@ -6,12 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "filter/git_run.h"
 #include "filter/options.h"
 #include "filter/report.h"
-
-/* More workers than this only wait for each other. */
-#define MAX_THREADS 256
 
 static void read_settings(struct workspace *ws)
 {
@@ -23,13 +19,14 @@ static void read_settings(struct workspace *ws)
 		ws->reuse = repository_config_bool(ws->repository, "brevis.reuse", true);
 		threads = repository_config_int(ws->repository, "brevis.threads", 0);
 	}
-	if (threads >= 0 && threads <= MAX_THREADS)
+	if (threads >= 0 && threads <= OPTION_THREADS_MAX)
 		ws->threads = (unsigned)threads;
 	else
-		report_warning("brevis.threads is not a number from 0 to %d; ignored", MAX_THREADS);
-	if (text && *text && !option_number(text, MAX_THREADS, &ws->threads))
+		report_warning("brevis.threads is not a number from 0 to %d; ignored",
+			       OPTION_THREADS_MAX);
+	if (text && *text && !option_number(text, OPTION_THREADS_MAX, &ws->threads))
 		report_warning("GIT_BREVIS_THREADS is not a number from 0 to %d; ignored",
-			       MAX_THREADS);
+			       OPTION_THREADS_MAX);
 }
 
 int workspace_open(struct workspace *ws)
@@ -50,28 +47,10 @@ int workspace_open(struct workspace *ws)
 	return 0;
 }
 
-/* Asks git whether it sees a repository here. Returns 1, 0, or -1 after reporting. */
-static int inside_repository(void)
-{
-	static const char *const args[] = {"rev-parse", "--git-dir", NULL};
-	struct buffer output = BUFFER_INIT;
-	struct buffer errors = BUFFER_INIT;
-	struct git_run run = {.args = args, .output = &output, .errors = &errors};
-	int code = git_run(&run);
-
-	buffer_release(&output);
-	buffer_release(&errors);
-	return code < 0 ? -1 : code == 0;
-}
-
 int workspace_open_if_any(struct workspace *ws)
 {
-	int inside = inside_repository();
-
 	memset(ws, 0, sizeof(*ws));
-	if (inside < 0)
-		return -1;
-	if (inside)
+	if (repository_is_here())
 		return workspace_open(ws);
 	read_settings(ws);
 	return 0;
@@ -116,4 +95,12 @@ out:
 	free(real_dir);
 	free(real_top);
 	return path;
+}
+
+bool path_is_left_alone(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	return strncmp(name, ".git", 4) == 0 || strcmp(name, ".lfsconfig") == 0;
 }

@@ -237,6 +237,23 @@ same_bytes 'the file before it is whole' occupied/a.safetensors "$DEMO"
 is 'the file after it is whole' "$(cat occupied/z.safetensors)" 'the last one'
 check 'and the directory is untouched' test -e occupied/bad.safetensors/keep
 
+# ---- a file that changes while it is read ----
+
+must cp -a work changing
+cp "$DEMO" changing/new.safetensors
+printf new >>changing/new.safetensors
+{
+	head -c 1000000 changing/new.safetensors
+	sleep 0.3
+	printf changed | dd of=changing/new.safetensors bs=1 seek=2000 conv=notrunc status=none
+	tail -c +1000001 changing/new.safetensors
+} | in_dir changing git brevis clean new.safetensors >"$T/out" 2>"$T/err"
+is 'a file that changes while it is read: clean ends with 128' \
+	"${PIPESTATUS[1]} $(stat -c %s "$T/out")" '128 0'
+one_line 'a file that changes while it is read: one line' new.safetensors changed 'add it again'
+is 'nothing of it is left' "$(find changing/.git/lfs/tmp -type f)" ""
+check 'and can be added once it is complete' git -C changing add new.safetensors
+
 # ---- no repository at all ----
 
 mkdir nowhere

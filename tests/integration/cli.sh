@@ -42,6 +42,9 @@ at_most 'compress saves 30 %' "$(stat -c %s archive)" "$(($(stat -c %s "$DEMO") 
 is 'compress keeps stdout for data' "$(stat -c %s "$T/out")" 0
 run git brevis verify archive
 exits 0 'verify'
+cp archive $'bell\a'
+run git brevis verify $'bell\a'
+is 'verify prints no control characters' "$RC $(cut -d: -f1 "$T/out")" '0 bell\x07'
 run git brevis decompress archive -o restored
 exits 0 'decompress'
 same_bytes 'restores every byte' restored "$DEMO"
@@ -165,6 +168,44 @@ is 'track in a subdirectory concerns that' "$(git check-attr filter sub/x.gguf x
 x.gguf: filter: unspecified'
 must rm -f sub/.gitattributes
 
+# What git itself reads stays as it is.
+for pattern in '*' '.git*' '*.*' '/*' '**/*' .gitattributes .lfsconfig sub/.gitignore; do
+	cp .gitattributes "$T/before"
+	run git brevis track --no-guard '*.other' "$pattern"
+	exits 128 "track '$pattern'"
+	one_line 'says which file it would match' '\.gitattributes|\.gitignore|\.lfsconfig'
+	same_bytes 'and changes nothing' .gitattributes "$T/before"
+done
+: >sub/.gitignore
+run git brevis track 'sub/*'
+exits 128 'track of a directory that holds a file for git'
+must rm sub/.gitignore
+run git brevis track --no-guard 'sub/*'
+exits 0 'track of a directory that holds none'
+must git brevis untrack 'sub/*'
+
+must git config -f .lfsconfig lfs.fetchexclude '*.mine'
+run git brevis untrack '*.mine'
+exits 0 'untrack of a pattern that is not tracked'
+contains 'says so' "$T/err" 'not tracked'
+is 'and leaves a guard that is not ours' "$(git config -f .lfsconfig lfs.fetchexclude)" '*.mine'
+must rm .lfsconfig
+
+export GIT_LITERAL_PATHSPECS=1
+run git brevis track
+exits 0 'track with GIT_LITERAL_PATHSPECS'
+contains 'lists' "$T/out" '*.safetensors'
+: >UPPER.SAFETENSORS
+run git brevis track --no-guard '*.safetensors'
+contains 'and tells of other cases' "$T/err" 'upper and lower case'
+unset GIT_LITERAL_PATHSPECS
+must rm UPPER.SAFETENSORS
+printf '\033[31m.bin filter=brevis\n' >sub/.gitattributes
+run git brevis track
+is 'track prints no control characters' "$(tr -dc '\033' <"$T/out" | wc -c)" 0
+contains 'but says what they are' "$T/out" '\x1b[31m.bin'
+must rm sub/.gitattributes
+
 # ---- pointer, ls-files, status, env, fsck ----
 
 cp "$DEMO" model.safetensors
@@ -199,6 +240,8 @@ run git brevis ls-files HEAD^
 is 'ls-files of a revision' "$(wc -l <"$T/out")" 2
 git brevis ls-files >/dev/full 2>"$T/err"
 is 'a full output: 128' "$?" 128
+(sleep 0.3; git brevis ls-files 2>"$T/err"; echo "$?" >"$T/code") | true
+is 'a reader that leaves ends it without a word' "$(cat "$T/code" "$T/err")" 141
 
 must git add -A
 must git commit -qm 'two files again'
@@ -206,6 +249,65 @@ run git brevis status
 exits 0 'status'
 run git brevis fsck
 exits 0 'fsck'
+is 'fsck says how much it looked at' "$(tail -n 1 "$T/out")" \
+	'git-brevis fsck: 2 files checked, all in order'
+for word in HEADD deadbeef HEAD~1..HEADD HEADD..HEAD HEAD...nope no/such/path 'no*such' --all..HEAD; do
+	run git brevis fsck --pointers -- "$word"
+	exits 128 "fsck '$word'"
+	one_line 'is no check that passes' 'neither a revision'
+done
+run git brevis fsck --pointers HEAD~1..HEAD
+exits 0 'fsck of a range'
+is 'looks at what it brought' "$(cat "$T/out")" 'git-brevis fsck: 1 file checked, all in order'
+run git brevis fsck HEAD~1.. HEAD model.safetensors
+exits 0 'fsck of a range, a revision and a path'
+is 'counts each file once' "$(cat "$T/out")" 'git-brevis fsck: 2 files checked, all in order'
+must mkdir -p 'HEAD..HEAD' 'a..b'
+cp model.safetensors 'a..b/c..d.safetensors'
+cp model.safetensors 'HEAD..HEAD/x.safetensors'
+must git add 'a..b' 'HEAD..HEAD'
+for path in 'a..b' 'a..b/c..d.safetensors' 'HEAD..HEAD' 'HEAD..HEAD/x.safetensors'; do
+	run git brevis fsck "$path"
+	is "a path like $path is a path" "$RC $(cat "$T/out")" \
+		'0 git-brevis fsck: 1 file checked, all in order'
+done
+must git rm -qrf 'a..b' 'HEAD..HEAD'
+
+# ---- checkout, pull: what they are told ----
+
+must rm model.safetensors
+run git brevis checkout model.safetensors nope
+exits 1 'checkout of a path that is none'
+one_line 'says which' "'nope'"
+check 'and does nothing' test ! -e model.safetensors
+run git brevis checkout model.safetensors 'deep dir'
+exits 0 'checkout of paths'
+same_bytes 'restores' model.safetensors "$DEMO"
+new_remote "$T/pulled.git"
+new_remote "$T/other.git"
+must git remote add origin "file://$T/other.git"
+must git remote add upstream "file://$T/pulled.git"
+must git push -q upstream HEAD:main
+object=$(object_of . model.safetensors)
+must mv "$object" "$T/aside"
+run git brevis status
+contains 'status tells of a complete file without its object' "$T/out" 'objects are missing or damaged'
+is 'and not that all is in order' "$(grep -c 'all in order' "$T/out")" 0
+: >"$object"
+run git brevis status --porcelain
+contains 'or with a damaged one' "$T/out" 'lost	model.safetensors'
+must rm "$object" model.safetensors
+run git brevis pull origin
+exits 1 'pull from a remote that lacks an object'
+run git brevis pull upstream model.safetensors
+exits 0 'pull from a remote by its name'
+same_bytes 'brings the file' model.safetensors "$DEMO"
+same_bytes 'and its object' "$object" "$T/aside"
+must rm "$T/aside"
+must git remote remove origin
+must git remote remove upstream
+run git -c core.bare=nonsense brevis status
+one_line 'git fails: one line' nonsense
 must without_filter git add --renormalize model.safetensors
 run git brevis status
 contains 'status tells of a raw file' <(cat "$T/out" "$T/err") 'model.safetensors'
@@ -253,6 +355,13 @@ is 'takes everything away' "$(git config --global --get-regexp brevis)" ""
 is 'and nothing else' "$(git config --global user.name)" 'A Tester'
 run git brevis uninstall
 exits 0 'uninstall twice'
+must git brevis install --skip-repo --skip-smudge
+is 'install --skip-smudge' "$(git config --global brevis.skipSmudge)" true
+run git brevis install --skip-repo
+is 'install undoes it' "$RC $(git config --global brevis.skipSmudge)" '0 '
+must git brevis install --skip-repo --skip-smudge
+run git brevis uninstall --skip-repo
+is 'so does uninstall' "$RC $(git config --global --get-regexp brevis)" '0 '
 must git init -q local
 in_dir local run git brevis install --local
 exits 0 'install --local'

@@ -28,11 +28,33 @@ verbatim()
 verbatim 'a pointer' "$T/pointer"
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize 12345\n' "$absent" >"$T/p"
 verbatim 'a pointer to an object that is not here' "$T/p"
+
+# What only resembles a pointer is content, with its exact bytes, unless git holds it for the path.
+resembling()
+{
+	git brevis clean any.safetensors <"$2" >"$T/cleaned" 2>"$T/err"
+	git brevis smudge any.safetensors <"$T/cleaned" >"$T/smudged" 2>"$T/err"
+	check "$1 becomes a pointer" git brevis pointer --check "$T/cleaned"
+	is "$1 is not taken for that itself" "$(cmp -s "$T/cleaned" "$2" && echo same)" ""
+	same_bytes "$1 comes back with its bytes" "$T/smudged" "$2"
+	cp "$2" held.safetensors
+	must without_filter git add held.safetensors
+	must git commit -qm "$1"
+	must touch held.safetensors
+	is_clean "$1 that git holds stays"
+	git brevis clean held.safetensors <"$2" >"$T/cleaned" 2>"$T/err"
+	same_bytes "$1 that git holds is given back" "$T/cleaned" "$2"
+	must git reset -q --hard HEAD^
+}
 printf 'version https://git-lfs.github.com/spec/v1\next-0-foo sha256:%s\noid sha256:%s\nsize 12345\n' \
 	"$absent" "$absent" >"$T/p"
-verbatim 'a pointer with an extension line' "$T/p"
+resembling 'a pointer with an extension line' "$T/p"
 printf 'version https://hawser.github.com/spec/v1\noid sha256:%s\nsize 12345\n' "$absent" >"$T/p"
-verbatim 'a pointer of the older version' "$T/p"
+resembling 'a pointer of the older version' "$T/p"
+printf 'version https://git-lfs.github.com/spec/v1\r\noid sha256:%s\r\nsize 12345\r\n' "$absent" \
+	>"$T/p"
+resembling 'a pointer with CRLF' "$T/p"
+
 : >"$T/nothing"
 verbatim 'nothing' "$T/nothing"
 run git brevis smudge any.safetensors

@@ -24,9 +24,6 @@ hooks_work()
 {
 	local object
 	object=$(object_of "$2" model.safetensors)
-	check "$1: push" git -C "$2" push -q origin HEAD:main
-	check "$1: the object was uploaded" test -e "$(object_path "$T/$2.git" "$(basename "$object")")"
-
 	new_remote "$2-empty.git"
 	must mv "$object" "$T/aside"
 	run git -C "$2" push "file://$T/$2-empty.git" HEAD:main
@@ -38,6 +35,8 @@ hooks_work()
 		not_ok "$1: the refusal names the path" "$T/err"
 	fi
 	must mv "$T/aside" "$object"
+	check "$1: push" git -C "$2" push -q origin HEAD:main
+	check "$1: the object was uploaded" test -e "$(object_path "$T/$2.git" "$(basename "$object")")"
 }
 
 # ---- all orders ----
@@ -120,6 +119,128 @@ must git -C worktrees worktree add -q "$T/worktree"
 in_dir worktree check 'install in a worktree' git brevis install
 is 'puts no hooks into its private directory' \
 	"$(find worktrees/.git/worktrees -name hooks)" ""
+
+# Hooks that are switched off: one line for whom it concerns, nothing else, and git goes on.
+must git init -q off
+must git -C off config core.hooksPath /dev/null
+in_dir off run git brevis track '*.safetensors'
+exits 0 'track where hooks are off'
+is 'says so in one line' "$(grep -c 'core\.hooksPath is /dev/null' "$T/err") \
+$(grep -c 'hook' "$T/err")" '1 1'
+cp "$DEMO" off/model.safetensors
+run git -C off add -A
+exits 0 'git add where hooks are off'
+is 'says it in at most one line' "$(($(grep -c hook "$T/err") < 2)) $(grep -c error "$T/err")" '1 0'
+must git -C off commit -qm 'a checkpoint'
+in_dir off run git brevis install
+exits 1 'install where hooks are off'
+contains 'tells of it' "$T/err" 'core.hooksPath is /dev/null'
+in_dir off run git brevis env
+contains 'env tells of it' "$T/out" 'hook pre-push: off'
+must git init -q nowhere
+must git -C nowhere config core.hooksPath "$T/no/such/hooks"
+in_dir nowhere run git brevis track '*.safetensors'
+exits 0 'track with a hooks path that cannot be made'
+is 'warns in one line' "$(grep -c "$T/no/such/hooks" "$T/err")" 1
+in_dir nowhere run git brevis install
+exits 128 'install says that it fails'
+one_line 'and why' "$T/no/such/hooks" 'no such file'
+
+# A hook that leads nowhere, or is blank, was made by somebody.
+must git init -q blank
+must ln -s "$T/not-there-yet" blank/.git/hooks/pre-push
+: >blank/.git/hooks/post-merge
+in_dir blank run git brevis track '*.safetensors'
+in_dir blank run git brevis install
+exits 1 'install beside a link to nothing and a blank hook'
+is 'leaves both' "$(readlink blank/.git/hooks/pre-push) $(stat -c %s blank/.git/hooks/post-merge)" \
+	"$T/not-there-yet 0"
+check 'and makes nothing where the link leads' test ! -e "$T/not-there-yet"
+
+# ---- pushing on what came from elsewhere ----
+
+# One LFS server for all of these repositories: a push to it asks what it has.
+start_fixture_lfs "$T/lfs-server"
+must git init -q long
+use_lfs_server long "$LFS_URL"
+in_dir long must git brevis track '*.safetensors'
+a_commit long
+printf 'second revision' >>long/model.safetensors
+commit_all long 'second revision'
+must git -C long push -q origin HEAD:main
+# A clone has the objects of its checkout only.
+must git clone -q -c lfs.url="$LFS_URL" -c lfs.locksverify=false "file://$T/long.git" latest
+in_dir latest must git brevis install
+check 'a clone lacks the object of the first revision' \
+	test ! -e "$(object_of latest model.safetensors HEAD^)"
+new_remote fork.git
+check 'push by URL of a history whose objects the server has' \
+	git -C latest push -q "file://$T/fork.git" HEAD:main
+new_remote second.git
+must git -C latest remote add second "file://$T/second.git"
+check 'push to a second remote whose server has them' git -C latest push -q second HEAD:main
+printf 'third revision' >>latest/model.safetensors
+commit_all latest 'third revision'
+check 'push by URL of a new commit' git -C latest push -q "file://$T/fork.git" HEAD:main
+oid=$(basename "$(object_of latest model.safetensors)")
+is 'brings its object' "$(find "$T/lfs-server" -name "$oid" | wc -l)" 1
+printf 'fourth revision' >>latest/model.safetensors
+commit_all latest 'fourth revision'
+must rm "$(object_of latest model.safetensors)"
+run git -C latest push "file://$T/fork.git" HEAD:main
+is 'what no remote ever had is refused' "$((RC != 0))" 1
+contains 'by us, in time' "$T/err" 'git-brevis: error: not pushed'
+
+# ---- git lfs prune keeps what was never pushed ----
+
+# unpushed_survives DESCRIPTION DIR
+unpushed_survives()
+{
+	local first second
+	cp "$DEMO" "$2/model.bin"
+	commit_all "$2" first
+	first=$(object_of "$2" model.bin)
+	printf second >>"$2/model.bin"
+	commit_all "$2" second
+	second=$(object_of "$2" model.bin)
+	in_dir "$2" run git lfs prune
+	exits 0 "$1: git lfs prune"
+	check "$1: keeps the unpushed object of the last commit" test -e "$second"
+	check "$1: and that of the commit before" test -e "$first"
+}
+
+for words in binary -diff 'binary lockable' 'diff=lfs merge=lfs -text -diff'; do
+	repo=prune-${words//[^a-z]/_}
+	must git init -q "$repo"
+	new_remote "$repo.git"
+	must git -C "$repo" remote add origin "file://$T/$repo.git"
+	must git -C "$repo" config lfs.fetchrecentcommitsdays 0
+	must git -C "$repo" config lfs.fetchrecentrefsdays 0
+	printf '*.bin %s\n' "$words" >"$repo/.gitattributes"
+	in_dir "$repo" run git brevis track '*.bin'
+	exits 0 "track over '$words'"
+	is "'$words': git shows diffs" "$(git -C "$repo" check-attr diff m.bin)" \
+		'm.bin: diff: brevis'
+	unpushed_survives "'$words'" "$repo"
+done
+
+# What another line says last cannot be undone there: it is said.
+must git init -q later
+printf '*.bin text\n*.b* binary\n' >later/.gitattributes
+in_dir later run git brevis track '*.bin'
+exits 0 'track before a line that says binary'
+contains 'warns of what git lfs prune would do' "$T/err" 'git lfs prune'
+cp "$DEMO" later/model.bin
+commit_all later 'a checkpoint'
+in_dir later run git brevis status
+contains 'so does status' "$T/err" 'model.bin: git shows no diff'
+in_dir later run git brevis env
+contains 'and env' "$T/out" 'files with a hidden diff: 1'
+printf '*.bin -filter\n' >later/sub-attributes
+must mkdir later/sub
+must mv later/sub-attributes later/.git/info/attributes
+in_dir later run git brevis track '*.bin'
+contains 'track warns if another file has the last word' "$T/err" 'another line'
 
 # ---- raw files ----
 

@@ -58,7 +58,7 @@ for signal in INT TERM KILL; do
 		in_dir work stopped "$signal" "$delay" git brevis checkout && continue
 		interrupted=$((interrupted + 1))
 		# A killed process cannot clean up; what it leaves must not look like a file of the user.
-		[ "$signal" = KILL ] && find work -maxdepth 1 -name '.*' -type f -size +1M -delete
+		[ "$signal" = KILL ] && rm -f work/.git-brevis-*
 		whole_or_absent "checkout, SIG$signal after $delay s"
 	done
 done

@@ -26,7 +26,7 @@ oid=$(sha256sum <"$object" | cut -d' ' -f1)
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %d\n' "$oid" "$size" \
 	>"$T/canonical"
 same_bytes 'the pointer is the canonical three lines of its object' "$T/pointer" "$T/canonical"
-at_most 'the object saves at least 30 %' "$((size * 1000))" "$(($(stat -c %s "$DEMO") * 700))"
+at_most 'the object saves at least 34.4 %' "$((size * 1000))" "$(($(stat -c %s "$DEMO") * 656))"
 is 'the object has the mode of any new file' "$(stat -c %a "$object")" 644
 
 check 'push' git push -q origin main

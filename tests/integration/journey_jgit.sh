@@ -65,6 +65,15 @@ same_bytes 'pull completes every file' "$T/cloned" "$T/listing"
 is_clean 'and the clone is clean again' later
 is 'nothing is left in the temporary directory' "$(find later/.git/lfs/tmp -type f 2>/dev/null)" ""
 
+for setting in GIT_LFS_SKIP_SMUDGE=1 GIT_BREVIS_SKIP_SMUDGE=true; do
+	rm -rf pointers
+	must env "$setting" git clone -q remote.git pointers
+	same_bytes "$setting leaves pointers" pointers/model.safetensors "$T/pointer"
+done
+rm -rf pointers
+must git -c brevis.skipSmudge=true clone -q remote.git pointers
+same_bytes 'brevis.skipSmudge leaves pointers' pointers/model.safetensors "$T/pointer"
+
 # The usual commands of git-lfs still do their work.
 must rm -rf "$T/server"
 mkdir -p "$T/server"
@@ -75,5 +84,20 @@ check 'git lfs fetch, past the guard' git -C fetched -c lfs.fetchexclude= lfs fe
 check 'checkout without the server' git -C fetched -c lfs.url=http://127.0.0.1:9/lfs checkout -q main
 listing fetched >"$T/cloned"
 same_bytes 'has every byte' "$T/cloned" "$T/listing"
+
+# git lfs prune keeps what was not pushed: commits, what is staged, and what a stash holds.
+printf unpushed >>work/model.safetensors
+commit_all work 'not pushed'
+unpushed=$(object_of work model.safetensors)
+printf stashed >>work/model.safetensors
+must git -C work add -A
+stashed=$(object_path "$T/work" "$(git -C work cat-file blob :model.safetensors |
+	sed -n 's/^oid sha256://p')")
+must git -C work stash
+check 'git lfs prune' git -C work lfs prune
+check 'keeps an object that was not pushed' test -e "$unpushed"
+check 'keeps an object of the stash' test -e "$stashed"
+must git -C work stash pop
+is 'the stash comes back' "$(tail -c 15 work/model.safetensors)" unpushedstashed
 
 done_testing

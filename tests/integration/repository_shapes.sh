@@ -67,6 +67,17 @@ check 'a relative GIT_DIR and GIT_WORK_TREE' \
 	env GIT_DIR=work/.git GIT_WORK_TREE=work git brevis checkout
 complete 'a relative GIT_DIR' work
 
+# ---- what fails leaves nothing ----
+
+must git clone -q "file://$T/remote.git" damaged
+object=$(object_of damaged sub/deep/model.safetensors)
+must mv "$object" "$T/good"
+must "$PYTHON" "$TOP/tests/support/damage.py" record "$T/good" "$object"
+must rm -rf damaged/sub
+in_dir damaged run git brevis checkout
+exits 1 'checkout of a damaged object'
+check 'leaves no new directory' test ! -e damaged/sub
+
 # ---- submodules ----
 
 must git init -q super
@@ -88,6 +99,32 @@ check 'a partial clone' git clone -q --filter=blob:none "file://$T/remote.git" p
 complete 'a partial clone' partial
 again 'a partial clone' partial
 in_dir partial check 'git brevis fsck in a partial clone' git brevis fsck
+# A partial clone whose index is there but whose blobs never came.
+must git clone -q --no-checkout --filter=blob:none "file://$T/remote.git" bare-bones
+must git -C bare-bones reset -q
+must cp -r bare-bones offline
+in_dir bare-bones run git brevis fsck
+exits 1 'git brevis fsck without the blobs'
+contains 'says how many files it could not look at' "$T/out" '0 files checked, 2 not'
+in_dir bare-bones check 'git brevis pull without the blobs' git brevis pull
+same_bytes 'fetches what it needs' bare-bones/model.safetensors "$DEMO"
+same_bytes 'for every file' bare-bones/sub/deep/model.safetensors \
+	"$TOP/tests/corpus/demo-revision.safetensors"
+in_dir bare-bones run git brevis fsck
+is 'then fsck looks at all of them' "$RC $(cat "$T/out")" \
+	'0 git-brevis fsck: 2 files checked, all in order'
+must git -C offline checkout -q -- .gitattributes
+must git -C offline config remote.origin.url "file://$T/gone.git"
+in_dir offline run git brevis pull
+exits 1 'pull of a partial clone whose remote is gone'
+contains 'names what was left out' "$T/err" 'model.safetensors: left out'
+contains 'and why' "$T/err" 'git cannot fetch what this partial clone lacks'
+is 'and writes nothing' "$(find offline -name '*.safetensors')" ""
+
+# No directory for temporary files but the repository's own.
+TMPDIR=/nowhere in_dir work check 'no TMPDIR: fsck' git brevis fsck
+TMPDIR=/nowhere in_dir work check 'no TMPDIR: ls-files of a revision' git brevis ls-files HEAD
+
 must git clone -q --sparse "file://$T/remote.git" sparse
 is 'a sparse clone lacks the subdirectory' "$(find sparse/sub -type f 2>/dev/null)" ""
 in_dir sparse check 'git brevis pull in a sparse clone' git brevis pull

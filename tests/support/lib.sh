@@ -32,9 +32,10 @@ export HOME=$T/home XDG_CONFIG_HOME=$T/home/.config XDG_CACHE_HOME=$T/home/.cach
 export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=$T/home/.gitconfig
 export GIT_TERMINAL_PROMPT=0 GIT_ADVICE=0 GIT_PAGER=cat PAGER=cat
 export PATH=$BIN:$PATH
-# A finding of a sanitizer in any process of the test is a failure of the test.
+# A finding of a sanitizer in any process of the test is a failure of the test: by its report, or,
+# since gcc's UBSan does not write that to a file, by an exit code that nothing expects.
 export ASAN_OPTIONS=log_path=$T/sanitizer:exitcode=99 LSAN_OPTIONS=exitcode=99
-export UBSAN_OPTIONS=log_path=$T/sanitizer:print_stacktrace=1
+export UBSAN_OPTIONS=log_path=$T/sanitizer:exitcode=99:print_stacktrace=1
 mkdir -p "$HOME/.config" && cd "$T" || exit 1
 
 git config --global user.name 'A Tester'

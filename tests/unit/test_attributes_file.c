@@ -38,7 +38,7 @@ static void test_keeps_what_is_not_ours(void **state)
 		 "filter=lfs\nlast");
 	assert_int_equal(apply("*.st", true), ATTRIBUTES_CHANGED);
 	assert_file(FILE_NAME, "# note\n\n  *.txt  text eol=lf\n[attr]x filter=brevis\n*.st "
-			       "filter=brevis diff=brevis merge=brevis -text lockable\nlast\n");
+			       "lockable filter=brevis diff=brevis merge=brevis -text\nlast\n");
 	assert_int_equal(apply("*.st", false), ATTRIBUTES_CHANGED);
 	assert_file(FILE_NAME, "# note\n\n  *.txt  text eol=lf\n[attr]x filter=brevis\n*.st "
 			       "lockable\nlast\n");
@@ -90,6 +90,44 @@ static void test_last_line_counts(void **state)
 	assert_int_equal(apply("*.st", true), ATTRIBUTES_CHANGED);
 	assert_file(FILE_NAME, "*.st filter=brevis diff=brevis merge=brevis -text\n"
 			       "*.st filter=brevis diff=brevis merge=brevis -text\n");
+}
+
+/* Whatever stands on a line for a pattern, after track git takes our words for it. */
+static void test_ours_come_last(void **state)
+{
+	static const char *const lines[] = {
+		"*.st binary",
+		"*.st -diff",
+		"*.st binary lockable",
+		"*.st filter=brevis diff=brevis merge=brevis -text binary",
+		"*.st filter=brevis diff=brevis merge=brevis -text -diff",
+		"*.st filter=brevis merge=brevis -text diff=brevis !filter",
+		"[attr]mine -diff -filter\n*.st mine text"};
+
+	(void)state;
+	sh("git init -q .");
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		put_text(FILE_NAME, lines[i]);
+		assert_int_equal(apply("*.st", true), ATTRIBUTES_CHANGED);
+		sh("git check-attr filter diff merge text -- a.st >answer");
+		assert_file("answer", "a.st: filter: brevis\na.st: diff: brevis\n"
+				      "a.st: merge: brevis\na.st: text: unset\n");
+		assert_int_equal(apply("*.st", true), ATTRIBUTES_SAME);
+	}
+	sh("grep -q binary .gitattributes; test $? = 1");
+}
+
+/* git skips a byte order mark, and so does it not become part of the first pattern. */
+static void test_byte_order_mark(void **state)
+{
+	(void)state;
+	put_text(FILE_NAME, "\xef\xbb\xbf*.st text\n*.b text\n");
+	assert_int_equal(apply("*.st", true), ATTRIBUTES_CHANGED);
+	assert_file(FILE_NAME, "\xef\xbb\xbf*.st filter=brevis diff=brevis merge=brevis -text\n"
+			       "*.b text\n");
+	assert_int_equal(apply("*.st", true), ATTRIBUTES_SAME);
+	assert_int_equal(apply("*.st", false), ATTRIBUTES_CHANGED);
+	assert_file(FILE_NAME, "\xef\xbb\xbf*.b text\n");
 }
 
 static void test_mode_and_links(void **state)
@@ -239,6 +277,8 @@ int main(void)
 		SANDBOX_TEST(test_line_ends),
 		SANDBOX_TEST(test_untrack_all_removes_file),
 		SANDBOX_TEST(test_last_line_counts),
+		SANDBOX_TEST(test_ours_come_last),
+		SANDBOX_TEST(test_byte_order_mark),
 		SANDBOX_TEST(test_mode_and_links),
 		SANDBOX_TEST(test_each),
 		SANDBOX_TEST(test_patterns),

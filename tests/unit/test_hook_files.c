@@ -35,8 +35,13 @@ static void test_states(void **state)
 	(void)state;
 	assert_int_equal(hook_file_state(".", &hook_texts[0]), HOOK_MISSING);
 	assert_int_equal(hook_file_state("no/such/dir", &hook_texts[0]), HOOK_MISSING);
-	assert_int_equal(state_of(0, ""), HOOK_MISSING);
-	assert_int_equal(state_of(0, " \n\t\n"), HOOK_MISSING);
+	/* Blank, or a link to nothing: somebody put it there. */
+	assert_int_equal(state_of(0, ""), HOOK_FOREIGN);
+	assert_int_equal(state_of(0, " \n\t\n"), HOOK_FOREIGN);
+	sh("rm pre-push && ln -s nowhere pre-push");
+	assert_int_equal(hook_file_state(".", &hook_texts[0]), HOOK_FOREIGN);
+	sh("rm pre-push");
+	assert_int_equal(hook_file_state("/dev/null", &hook_texts[0]), HOOK_OFF);
 	assert_int_equal(state_of(0, hook_texts[0].text), HOOK_OURS);
 	assert_int_equal(state_of(0, "#!/bin/sh\ngit lfs pre-push \"$@\""), HOOK_STOCK);
 	snprintf(text, sizeof(text), "#!/bin/sh\n%sgit lfs pre-push \"$@\"\n", test_of_3_3);
@@ -82,6 +87,31 @@ static void test_install(void **state)
 	repository_free(repository);
 }
 
+/* Where hooks are off, or cannot be written, nothing is forced and nothing written over. */
+static void test_no_place_for_hooks(void **state)
+{
+	struct repository *repository;
+
+	(void)state;
+	sh("git init -q . && ln -s nowhere .git/hooks/pre-push && : >.git/hooks/post-merge");
+	assert_int_equal(repository_open(&repository), 0);
+	hooks_ensure(repository);
+	sh("test \"$(readlink .git/hooks/pre-push)\" = nowhere && test ! -e .git/hooks/nowhere && "
+	   "test ! -s .git/hooks/post-merge");
+	assert_int_equal(hooks_install(repository), 2);
+	repository_free(repository);
+	sh("git config core.hooksPath /dev/null");
+	assert_int_equal(repository_open(&repository), 0);
+	hooks_ensure(repository);
+	assert_int_equal(hooks_install(repository), HOOK_COUNT);
+	repository_free(repository);
+	sh("git config core.hooksPath /nowhere/hooks");
+	assert_int_equal(repository_open(&repository), 0);
+	hooks_ensure(repository);
+	assert_int_equal(hooks_install(repository), -1);
+	repository_free(repository);
+}
+
 static void test_lines(void **state)
 {
 	char *lines = hook_lines(&hook_texts[0]);
@@ -101,6 +131,7 @@ int main(void)
 		SANDBOX_TEST(test_texts_are_those_of_the_scripts),
 		SANDBOX_TEST(test_states),
 		SANDBOX_TEST(test_install),
+		SANDBOX_TEST(test_no_place_for_hooks),
 		SANDBOX_TEST(test_lines),
 	};
 	int failed;

@@ -129,6 +129,33 @@ static void test_remembers(void **state)
 	assert_true(finds(f, 0, 4, 9));
 }
 
+/* Whether the map vouches for an object that changed last in this second. */
+static bool vouches(struct fixture *f, unsigned content, unsigned pointer, long seconds, long nanos)
+{
+	struct timespec changed = {.tv_sec = seconds, .tv_nsec = nanos};
+	struct pointer p = pointer_of(pointer);
+	uint8_t digest[BREVIS_SHA256_SIZE];
+
+	digest_of(digest, content);
+	return known_vouches(f->known, 10, digest, &p, &changed);
+}
+
+static void test_vouches(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_false(vouches(f, 1, 7, 0, 0)); /* no entry */
+	add(f, 10, 1, 7);
+	date(f, 10, 1, 5000);
+	assert_true(vouches(f, 1, 7, 4999, 999999999));
+	assert_true(vouches(f, 1, 7, 5000, 0)); /* clocks are coarse */
+	assert_false(vouches(f, 1, 7, 5000, 1));
+	assert_false(vouches(f, 1, 7, 5001, 0));
+	assert_false(vouches(f, 1, 8, 4000, 0)); /* another object */
+	add(f, 10, 1, 7);                        /* proven again: it is as new as now */
+	assert_true(vouches(f, 1, 7, 5001, 0));
+}
+
 static void test_newest_first(void **state)
 {
 	struct fixture *f = *state;
@@ -223,6 +250,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_remembers, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_vouches, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_newest_first, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_place, set_up, tear_down),

@@ -158,6 +158,20 @@ static void test_abandoned(void **state)
 	new_object_free(NULL);
 }
 
+static void test_scratch(void **state)
+{
+	struct fixture *f = *state;
+	int fd = object_store_scratch(f->store);
+	char text[3] = "";
+
+	assert_true(fd >= 0);
+	assert_int_equal(leftovers(f), 0); /* it has no name */
+	assert_int_equal(write(fd, "abc", 3), 3);
+	assert_int_equal(pread(fd, text, 3, 0), 3);
+	assert_memory_equal(text, "abc", 3);
+	close(fd);
+}
+
 /* Large writes and small ones keep their order, and can be read back before the object is placed.
  */
 static void test_read_back(void **state)
@@ -258,6 +272,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_place, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_immutable, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_abandoned, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_scratch, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_read_back, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_store, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),

@@ -1,22 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The repository as git-brevis sees it, in the shapes that git allows. */
-#include "tests/unit/sandbox.h"
-
-#include "core/base/buffer.h"
-#include "filter/repository.h"
-
-#define OID_A "1111111111111111111111111111111111111111111111111111111111111111"
-#define OID_B "2222222222222222222222222222222222222222222222222222222222222222"
-#define TEXT(oid, size)                                                                            \
-	"version https://git-lfs.github.com/spec/v1\noid sha256:" oid "\nsize " size "\n"
-
-static struct repository *open_here(void)
-{
-	struct repository *repository = NULL;
-
-	assert_int_equal(repository_open(&repository), 0);
-	return repository;
-}
+#include "tests/unit/repository_cases.h"
 
 static char *in_sandbox(const char *path)
 {
@@ -256,16 +240,6 @@ static void test_config_of_the_command_line(void **state)
 
 /* ---- pointers and tracked files -------------------------------------------------------------- */
 
-/* A repository with pointers put in as they are: no filter is configured. */
-static void make_files(void)
-{
-	sh("git init -q -b main .");
-	put_text(".gitattributes", "[attr]big filter=brevis\n*.st big\nraw/** -filter\n");
-	put_text("a.st", TEXT(OID_A, "10"));
-	sh("mkdir raw sub && cp a.st raw/r.st && printf 'old form' >sub/c.st && ln -s a.st l.st && "
-	   "cp a.st plain.txt && chmod +x a.st && git add . && git commit -qm one");
-}
-
 static void test_path_pointers(void **state)
 {
 	struct pointer pointers[2];
@@ -410,8 +384,6 @@ static void test_new_blobs(void **state)
 	assert_int_equal(repository_each_new_blob(r, "HEAD", all, list_blob, text), 0);
 	assert_non_null(strstr(text, "b.st*;"));
 	assert_non_null(strstr(text, "sub/c.st;"));
-	assert_false(repository_remote_has_blob(r, "origin",
-						"0000000000000000000000000000000000000001"));
 	repository_free(r);
 	sh("git update-ref refs/remotes/origin/main HEAD~1");
 	r = open_here();
@@ -421,22 +393,101 @@ static void test_new_blobs(void **state)
 	repository_free(r);
 }
 
-static void test_remote_has_blob(void **state)
+/* Writes what git says, without its line feed, into a blob to ask about. */
+static void name_blob(const char *revision, struct remote_blob *out)
 {
+	char command[256];
+	char *text;
+
+	snprintf(command, sizeof(command), "git rev-parse %s >../blob-$$ && mv ../blob-$$ blob",
+		 revision);
+	sh(command);
+	text = get_text("blob");
+	memcpy(out->blob, text, BLOB_HEX_SIZE);
+	out->blob[BLOB_HEX_SIZE] = 0;
+	out->found = false;
+	free(text);
+	unlink("blob");
+}
+
+static void test_find_on_remotes(void **state)
+{
+	struct remote_blob blobs[5];
 	struct repository *r;
-	char *blob;
 
 	(void)state;
 	make_files();
-	sh("git rev-parse HEAD:a.st | tr -d '\\n' >../blob-$$ && mv ../blob-$$ blob && git rm -q "
-	   "a.st "
-	   "&& git commit -qm gone && git update-ref refs/remotes/origin/main HEAD");
-	blob = get_text("blob");
+	name_blob("HEAD:a.st", &blobs[0]);
+	name_blob("HEAD:sub/c.st", &blobs[1]);
+	blobs[3] = blobs[0];
+	sh("git rm -q a.st && git commit -qm gone && git tag pushed");
+	put_text("b.st", TEXT(OID_B, "20"));
+	sh("git add b.st && git commit -qm new");
+	name_blob("HEAD:b.st", &blobs[2]);
+	memset(blobs[4].blob, '1', BLOB_HEX_SIZE);
+	blobs[4].blob[BLOB_HEX_SIZE] = 0;
 	r = open_here();
-	assert_true(repository_remote_has_blob(r, "origin", blob));
-	assert_false(repository_remote_has_blob(r, "upstream", blob));
+	assert_int_equal(repository_find_on_remotes(r, blobs, 5), 0);
+	for (size_t i = 0; i < 5; i++)
+		assert_false(blobs[i].found);
+	sh("git update-ref refs/remotes/second/main pushed");
+	assert_int_equal(repository_find_on_remotes(r, blobs, 5), 0);
+	assert_true(blobs[0].found);
+	assert_true(blobs[1].found);
+	assert_false(blobs[2].found);
+	assert_true(blobs[3].found);
+	assert_false(blobs[4].found);
 	repository_free(r);
-	free(blob);
+}
+
+static void test_hidden_diffs(void **state)
+{
+	struct repository *r;
+	bool filtered;
+	bool hidden;
+
+	(void)state;
+	make_files();
+	put_text(".gitattributes", "*.st filter=brevis diff=brevis\n*.bin filter=brevis -diff\n"
+				   "*.drv filter=brevis diff=drv\n*.txt -diff\n");
+	sh("git config diff.drv.binary true");
+	r = open_here();
+	assert_int_equal(repository_path_attributes(r, "a.st", &filtered, &hidden), 0);
+	assert_true(filtered && !hidden);
+	assert_int_equal(repository_path_attributes(r, "sub/a.bin", &filtered, &hidden), 0);
+	assert_true(filtered && hidden);
+	assert_int_equal(repository_path_attributes(r, "a.drv", &filtered, &hidden), 0);
+	assert_true(filtered && hidden);
+	assert_int_equal(repository_path_attributes(r, "a.txt", &filtered, &hidden), 0);
+	assert_true(!filtered && !hidden);
+	repository_free(r);
+}
+
+static void test_unmatched(void **state)
+{
+	static const char *const good[] = {"a.st", "sub"};
+	static const char *const bad[] = {"a.st", "nope", "sub"};
+	static const char *const last[] = {"sub", "no*pe"};
+
+	(void)state;
+	make_files();
+	assert_null(repository_unmatched(good, 0));
+	assert_null(repository_unmatched(good, 2));
+	assert_string_equal(repository_unmatched(bad, 3), "nope");
+	assert_string_equal(repository_unmatched(last, 2), "no*pe");
+	assert_int_equal(chdir("sub"), 0);
+	assert_string_equal(repository_unmatched(good, 1), "a.st");
+}
+
+/* No directory for temporary files is needed, nor left behind. */
+static void test_no_tmpdir(void **state)
+{
+	(void)state;
+	make_files();
+	setenv("TMPDIR", "/nowhere", 1);
+	assert_listing("HEAD", NULL, "a.st*x;sub/c.st;");
+	unsetenv("TMPDIR");
+	sh("test -d .git/lfs/tmp && test -z \"$(ls -A .git/lfs/tmp)\"");
 }
 
 static void test_revisions(void **state)
@@ -454,138 +505,11 @@ static void test_revisions(void **state)
 	assert_true(repository_is_revision(r, "v2"));
 	assert_false(repository_is_revision(r, "v1")); /* a file of that name */
 	assert_false(repository_is_revision(r, "--all"));
-	repository_free(r);
-}
-
-/* ---- recording work files -------------------------------------------------------------------- */
-
-/* Takes the blob of one path. */
-static int take_blob(void *ctx, const struct tracked_file *file)
-{
-	struct written_file *written = ctx;
-
-	if (strcmp(file->path, written->path) == 0)
-		memcpy(written->blob, file->blob, sizeof(written->blob));
-	return 0;
-}
-
-/* Replaces a.st by content that its filter refuses: whoever asks the filter is found out. */
-static void write_and_refresh(void)
-{
-	struct written_file written = {.path = "a.st"};
-	struct repository *r;
-
-	put_text("filter.sh", "test \"$1\" != a.st && cat\n");
-	sh("git config filter.brevis.clean 'sh ./filter.sh %f' && git config "
-	   "filter.brevis.required true && rm a.st && printf 'restored' >a.st && chmod +x a.st && "
-	   "touch -d '2 seconds ago' a.st");
-	r = open_here();
-	assert_int_equal(repository_each_tracked(r, NULL, NULL, 0, take_blob, &written), 0);
-	assert_int_equal(stat("a.st", &written.stat), 0);
-	assert_int_equal(repository_refresh_index(r, &written, 1), 0);
-	repository_free(r);
-}
-
-static void test_refresh_index(void **state)
-{
-	(void)state;
-	make_files();
-	write_and_refresh();
-	sh("git status --porcelain >status && grep -v -e filter.sh -e status status; test $? = 1");
-	sh("git diff-files --quiet a.st && git diff-index --cached --quiet HEAD");
-	sh("git fsck --strict 2>fsck-errors && test ! -s fsck-errors");
-	sh("test ! -e .git/index.lock && test \"$(ls .git | grep -c '^index')\" = 1");
-}
-
-/* A file that was changed right after it was staged, to the same size: only its youth gives it
- * away, and writing the index must not take that away. */
-static void test_refresh_keeps_doubt(void **state)
-{
-	static const char same_second[] =
-		"touch -d '2001-01-01 10:00:00' other.txt .git/index && ! "
-		"git diff-files --quiet other.txt";
-
-	(void)state;
-	make_files();
-	sh("git config core.trustctime false && git config core.checkStat minimal && echo before "
-	   ">other.txt && touch -d '2001-01-01 10:00:00' other.txt && git add other.txt && git "
-	   "commit "
-	   "-qm other && echo change >other.txt");
-	sh(same_second);
-	write_and_refresh();
-	sh("! git diff-files --quiet other.txt");
-}
-
-static void test_refresh_keeps_flags_and_versions(void **state)
-{
-	(void)state;
-	make_files();
-	sh("echo n >new && git add -N new && git update-index --skip-worktree plain.txt && git "
-	   "update-index --index-version 4 && git ls-files -t -s >before");
-	write_and_refresh();
-	sh("git ls-files -t -s >after && cmp before after");
-	sh("test \"$(head -c 8 .git/index | tail -c 1 | od -An -tu1 | tr -d ' ')\" = 4");
-}
-
-/* An entry that changed since the file was written is not vouched for. */
-static void test_refresh_after_change(void **state)
-{
-	struct written_file written = {.path = "a.st"};
-	struct repository *r;
-
-	(void)state;
-	make_files();
-	r = open_here();
-	assert_int_equal(repository_each_tracked(r, NULL, NULL, 0, take_blob, &written), 0);
-	put_text("a.st", TEXT(OID_B, "20"));
-	sh("git add a.st && git ls-files --debug a.st >before && rm a.st && echo other >a.st && "
-	   "touch -d '1 minute' .git/index");
-	assert_int_equal(stat("a.st", &written.stat), 0);
-	assert_int_equal(repository_refresh_index(r, &written, 1), 0);
-	sh("git ls-files --debug a.st >after && cmp before after");
-	repository_free(r);
-}
-
-/* libgit2 cannot write these; git does, and asks the filter (which agrees here). */
-static void test_refresh_split_index(void **state)
-{
-	struct written_file written = {.path = "a.st"};
-	struct repository *r;
-
-	(void)state;
-	make_files();
-	sh("git update-index --split-index && git config filter.brevis.clean \"git cat-file -p "
-	   ":a.st\" && rm a.st && printf 'restored' >a.st && chmod +x a.st");
-	r = open_here();
-	assert_int_equal(repository_each_tracked(r, NULL, NULL, 0, take_blob, &written), 0);
-	assert_int_equal(stat("a.st", &written.stat), 0);
-	assert_int_equal(repository_refresh_index(r, &written, 1), 0);
-	repository_free(r);
-	sh("git diff-files --quiet a.st");
-}
-
-static void test_staged_and_touched(void **state)
-{
-	struct buffer paths = BUFFER_INIT;
-	struct repository *r;
-
-	(void)state;
-	make_files();
-	sh("touch -d '1 hour ago' a.st && git update-index --refresh >/dev/null && "
-	   "git config filter.brevis.process false && git config filter.brevis.required true");
-	put_text("new.st", TEXT(OID_B, "20"));
-	sh("git -c filter.brevis.process= -c filter.brevis.required=false add new.st && touch a.st "
-	   "&& "
-	   "rm sub/c.st");
-	r = open_here();
-	assert_int_equal(repository_staged(r, &paths), 0);
-	assert_int_equal(paths.size, sizeof("Anew.st"));
-	assert_string_equal((char *)paths.data, "Anew.st");
-	buffer_clear(&paths);
-	assert_int_equal(repository_touched(r, &paths), 0);
-	assert_int_equal(paths.size, sizeof("a.st\0sub/c.st"));
-	assert_memory_equal(paths.data, "a.st\0sub/c.st", paths.size);
-	buffer_release(&paths);
+	assert_true(repository_is_commit(r, "HEAD"));
+	assert_false(repository_is_commit(r, "HEAD^{tree}"));
+	assert_false(repository_is_commit(r, "HEADD"));
+	assert_true(repository_is_file(r, "v1"));
+	assert_false(repository_is_file(r, "v2"));
 	repository_free(r);
 }
 
@@ -608,14 +532,11 @@ int main(void)
 		SANDBOX_TEST(test_attributes_of_a_revision),
 		SANDBOX_TEST(test_unusual_indexes),
 		SANDBOX_TEST(test_new_blobs),
-		SANDBOX_TEST(test_remote_has_blob),
+		SANDBOX_TEST(test_find_on_remotes),
+		SANDBOX_TEST(test_hidden_diffs),
+		SANDBOX_TEST(test_unmatched),
+		SANDBOX_TEST(test_no_tmpdir),
 		SANDBOX_TEST(test_revisions),
-		SANDBOX_TEST(test_refresh_index),
-		SANDBOX_TEST(test_refresh_keeps_doubt),
-		SANDBOX_TEST(test_refresh_keeps_flags_and_versions),
-		SANDBOX_TEST(test_refresh_after_change),
-		SANDBOX_TEST(test_refresh_split_index),
-		SANDBOX_TEST(test_staged_and_touched),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

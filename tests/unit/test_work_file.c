@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "filter/work_file.h"
@@ -201,6 +202,40 @@ static void test_changed_meanwhile(void **state)
 	assert_int_equal(count_entries("."), 2);
 }
 
+/* In place of the C library's: what another process does right after the last look. */
+static bool appears_after_look;
+
+int fstatat(int dir, const char *path, struct stat *st, int flags)
+{
+	long rc = syscall(SYS_newfstatat, dir, path, st, flags);
+	int reason = errno;
+
+	if (appears_after_look)
+		put_text("f", "mine");
+	errno = reason;
+	return (int)rc;
+}
+
+/* A file that is saved after the last look, where there was none, is not replaced. */
+static void test_appears_at_the_last_moment(void **state)
+{
+	struct work_look look;
+	struct work_file *file;
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(kind_of("f", &look), WORK_ABSENT);
+	file = work_file_create(sandbox_path, "f", &look, false);
+	assert_non_null(file);
+	assert_int_equal(work_file_write(file, "new", 3), 0);
+	appears_after_look = true;
+	assert_int_equal(work_file_commit(file, &st), -1);
+	appears_after_look = false;
+	work_file_free(file);
+	assert_file("f", "mine");
+	assert_int_equal(count_entries("."), 1);
+}
+
 static void test_abandoned(void **state)
 {
 	struct work_look look;
@@ -216,6 +251,32 @@ static void test_abandoned(void **state)
 	work_file_free(NULL);
 	assert_file("f", "old");
 	assert_int_equal(count_entries("."), 1);
+}
+
+/* Directories that a file needed go with it, and no others. */
+static void test_abandoned_below(void **state)
+{
+	struct work_look look;
+	struct work_file *file;
+
+	(void)state;
+	sh("mkdir old");
+	work_file_look(sandbox_path, "old/a/b/c/f", &look);
+	file = work_file_create(sandbox_path, "old/a/b/c/f", &look, false);
+	assert_non_null(file);
+	assert_int_equal(access("old/a/b/c", F_OK), 0);
+	work_file_free(file);
+	assert_int_equal(count_entries("old"), 0);
+	file = work_file_create(sandbox_path, "old/a/b/c/f", &look, false);
+	assert_non_null(file);
+	put_text("old/a/mine", "x");
+	work_file_free(file);
+	assert_file("old/a/mine", "x");
+	assert_int_equal(count_entries("old/a"), 1);
+	file = work_file_create(sandbox_path, "old/a/f", &look, false);
+	assert_non_null(file);
+	work_file_free(file);
+	assert_int_equal(count_entries("old/a"), 1);
 }
 
 /* A limit on file sizes stands in for a full disk. */
@@ -275,7 +336,9 @@ int main(void)
 		SANDBOX_TEST(test_links_are_not_followed),
 		SANDBOX_TEST(test_swapped_directory),
 		SANDBOX_TEST(test_changed_meanwhile),
+		SANDBOX_TEST(test_appears_at_the_last_moment),
 		SANDBOX_TEST(test_abandoned),
+		SANDBOX_TEST(test_abandoned_below),
 		SANDBOX_TEST(test_no_space),
 		SANDBOX_TEST(test_digest),
 	};

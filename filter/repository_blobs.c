@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Blobs elsewhere: which ones remotes were sent, and fetching those that a partial clone lacks. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "filter/report.h"
+#include "filter/repository_private.h"
+
+/* Blobs that one `git log` is asked about: its command line has an end. */
+#define BLOBS_AT_ONCE 1000
+
+/* ---- what remotes were sent ------------------------------------------------------------------ */
+
+static int compare_blobs(const void *a, const void *b)
+{
+	const struct remote_blob *const *x = a;
+	const struct remote_blob *const *y = b;
+
+	return strcmp((*x)->blob, (*y)->blob);
+}
+
+static int compare_name(const void *name, const void *blob)
+{
+	const struct remote_blob *const *x = blob;
+
+	return strncmp(name, (*x)->blob, BLOB_HEX_SIZE);
+}
+
+/* Marks a blob that git named, and whoever asked for the same one. */
+static void mark(struct remote_blob **sorted, size_t count, const char *name)
+{
+	struct remote_blob **found = bsearch(name, sorted, count, sizeof(*sorted), compare_name);
+	size_t at;
+
+	if (!found)
+		return;
+	at = (size_t)(found - sorted);
+	while (at > 0 && compare_name(name, &sorted[at - 1]) == 0)
+		at--;
+	for (; at < count && compare_name(name, &sorted[at]) == 0; at++)
+		sorted[at]->found = true;
+}
+
+/* Takes lines ":MODE MODE BLOB BLOB LETTER<tab>PATH". */
+static void take_changes(char *text, struct remote_blob **sorted, size_t count)
+{
+	const size_t first = 15;
+	const size_t second = first + BLOB_HEX_SIZE + 1;
+	char *rest;
+
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		if (*line != ':' || strlen(line) < second + BLOB_HEX_SIZE)
+			continue;
+		mark(sorted, count, line + first);
+		mark(sorted, count, line + second);
+	}
+}
+
+/* Asks about a part of the list. */
+static int ask_remotes(const struct repository *repository, struct remote_blob **sorted,
+		       size_t count)
+{
+	static const char *const first[] = {"-c",       "log.showRoot=true", "log",   "--remotes",
+					    "-m",       "--no-renames",      "--raw", "--no-abbrev",
+					    "--format="};
+	static const char option[] = "--find-object=";
+	const size_t first_count = sizeof(first) / sizeof(first[0]);
+	const size_t size = sizeof(option) + BLOB_HEX_SIZE;
+	const char **args = calloc(first_count + count + 1, sizeof(*args));
+	char *options = malloc(count * size);
+	struct buffer text = BUFFER_INIT;
+	int rc = -1;
+
+	if (!args || !options) {
+		report_error("out of memory");
+		goto out;
+	}
+	memcpy(args, first, sizeof(first));
+	for (size_t i = 0; i < count; i++) {
+		snprintf(options + i * size, size, "%s%s", option, sorted[i]->blob);
+		args[first_count + i] = options + i * size;
+	}
+	rc = repository_git_reported(repository, NULL,
+				     (struct git_run){.args = args, .output = &text},
+				     "git cannot search what remotes were sent");
+	buffer_u8(&text, 0);
+	if (rc == 0 && buffer_failed(&text))
+		rc = report_error("out of memory");
+	if (rc == 0)
+		take_changes((char *)text.data, sorted, count);
+out:
+	buffer_release(&text);
+	free(options);
+	free(args);
+	return rc;
+}
+
+int repository_find_on_remotes(const struct repository *repository, struct remote_blob *blobs,
+			       size_t count)
+{
+	struct remote_blob **sorted = calloc(count + 1, sizeof(struct remote_blob *));
+	int rc = 0;
+
+	if (!sorted)
+		return report_error("out of memory");
+	for (size_t i = 0; i < count; i++) {
+		blobs[i].found = false;
+		sorted[i] = &blobs[i];
+	}
+	qsort(sorted, count, sizeof(struct remote_blob *), compare_blobs);
+	for (size_t at = 0; at < count && rc == 0; at += BLOBS_AT_ONCE)
+		rc = ask_remotes(repository, sorted + at,
+				 count - at < BLOBS_AT_ONCE ? count - at : BLOBS_AT_ONCE);
+	free(sorted);
+	return rc;
+}
+
+/* ---- partial clones -------------------------------------------------------------------------- */
+
+/* The remote that promised what is missing. NULL if none says so. Caller frees. */
+static char *find_promisor(const struct repository *repository)
+{
+	static const char *const args[] = {
+		"config", "-z", "--type=bool", "--get-regexp", "^remote\\..*\\.promisor$", NULL};
+	static const char prefix[] = "remote.";
+	static const char suffix[] = ".promisor";
+	struct buffer text = BUFFER_INIT;
+	struct buffer errors = BUFFER_INIT;
+	struct git_run run = {.args = args, .output = &text, .errors = &errors};
+	char *name = NULL;
+
+	/* "remote.NAME.promisor LF true NUL" */
+	if (repository_git(repository, NULL, run) == 0 && !buffer_failed(&text)) {
+		for (size_t at = 0; at < text.size && !name;) {
+			const char *entry = (const char *)text.data + at;
+			size_t key = strcspn(entry, "\n");
+
+			at += strlen(entry) + 1;
+			if (strcmp(entry + key, "\ntrue") == 0)
+				name = strndup(entry + strlen(prefix),
+					       key - strlen(prefix) - strlen(suffix));
+		}
+	}
+	buffer_release(&errors);
+	buffer_release(&text);
+	return name;
+}
+
+int repository_fetch_blobs(const struct repository *repository, const struct buffer *names)
+{
+	char *remote = find_promisor(repository);
+	/* What git itself runs for objects that it misses. */
+	const char *const fetch[] = {"-c",
+				     "fetch.negotiationAlgorithm=noop",
+				     "fetch",
+				     "--quiet",
+				     "--no-tags",
+				     "--no-write-fetch-head",
+				     "--no-auto-maintenance",
+				     "--recurse-submodules=no",
+				     "--filter=blob:none",
+				     "--stdin",
+				     remote,
+				     NULL};
+	/* Without a name for the remote git still knows where to look, object by object. */
+	static const char *const look[] = {"cat-file", "--batch-check", NULL};
+	struct buffer output = BUFFER_INIT;
+	int rc = repository_git_reported(repository, NULL,
+					 (struct git_run){.args = remote ? fetch : look,
+							  .input = names->data,
+							  .input_len = names->size,
+							  .output = &output},
+					 "git cannot fetch what this partial clone lacks");
+
+	buffer_release(&output);
+	free(remote);
+	return rc;
+}

@@ -40,13 +40,6 @@ void workspace_close(struct workspace *ws);
  */
 char *workspace_path(const struct workspace *ws, const char *file);
 
-/**
- * True for files that git and git-lfs read themselves, in the index and at any commit:
- * .gitattributes and all whose names begin so, .lfsconfig. Whatever pattern they match, both
- * conversions are for the caller to leave out.
- */
-bool path_is_left_alone(const char *path);
-
 /** One file on its way from the work tree to a pointer. */
 struct cleaning;
 

@@ -88,6 +88,12 @@ size_t repository_path_empty(struct repository *repository, const char *path,
 bool repository_remote_has_pointer(struct repository *repository, const char *path,
 				   const struct pointer *pointer);
 
+/**
+ * True for files that git and git-lfs read themselves, in the index and at any commit: those whose
+ * names begin with .git, and .lfsconfig. They are never converted, whatever pattern they match.
+ */
+bool path_is_left_alone(const char *path);
+
 /** A regular file that git tracks and that has filter=brevis. */
 struct tracked_file {
 	const char *path; /* relative to the top of the work tree */

@@ -69,7 +69,7 @@ void scratch_index_remove(struct scratch_index *scratch);
 
 /** What the attributes of a path say. */
 struct path_attributes {
-	bool filtered;    /* filter=brevis */
+	bool filtered;    /* filter=brevis, and no file that is left alone */
 	bool diff_hidden; /* as in struct tracked_file */
 };
 

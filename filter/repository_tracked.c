@@ -87,7 +87,8 @@ static int read_answers(const struct repository *repository, const struct buffer
 			if (!field[f])
 				return report_error("git check-attr gave fewer answers than asked");
 		}
-		answers[i].filtered = strcmp(field[2], "brevis") == 0;
+		answers[i].filtered =
+			strcmp(field[2], "brevis") == 0 && !path_is_left_alone(field[0]);
 		answers[i].diff_hidden = answers[i].filtered && hides_diff(repository, field[5]);
 	}
 	return 0;
@@ -135,6 +136,14 @@ int repository_path_attributes(const struct repository *repository, const char *
 	*filtered = answer.filtered;
 	*diff_hidden = answer.diff_hidden;
 	return rc;
+}
+
+bool path_is_left_alone(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	return strncmp(name, ".git", 4) == 0 || strcmp(name, ".lfsconfig") == 0;
 }
 
 /* ---- a revision as an index ------------------------------------------------------------------ */

@@ -96,11 +96,3 @@ out:
 	free(real_top);
 	return path;
 }
-
-bool path_is_left_alone(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-
-	return strncmp(name, ".git", 4) == 0 || strcmp(name, ".lfsconfig") == 0;
-}

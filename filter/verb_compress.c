@@ -2,7 +2,6 @@
 #include "filter/command.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "filter/codec_arguments.h"
 #include "filter/object_store.h"
-#include "filter/options.h"
 #include "filter/output_file.h"
 #include "filter/progress.h"
 #include "filter/proof.h"
@@ -19,10 +18,8 @@
 #include "filter/stream.h"
 
 struct job {
-	const char *name; /* of the input, for messages */
-	int in;
-	struct stat before;
-	unsigned threads;
+	struct codec_arguments arguments;
+	struct codec_input in;
 	struct output_file *output;
 	struct brevis_encoder *encoder;
 	struct brevis_error err;
@@ -43,35 +40,35 @@ static int fail(struct job *job)
 	progress_end(&job->progress);
 	if (output_file_failed(job->output))
 		return output_file_flush(job->output);
-	return report_error("cannot compress %s: %s", job->name, job->err.message);
+	return report_error("cannot compress %s: %s", job->in.name, job->err.message);
 }
 
 /* Reads all of the input through the encoder. */
 static int encode_all(struct job *job, struct brevis_encode_summary *summary)
 {
-	struct brevis_encode_options options = {.threads = job->threads};
+	struct brevis_encode_options options = {.threads = job->arguments.threads};
 	struct stat now;
 
 	if (brevis_encoder_new(&options, output_file_write, job->output, &job->encoder,
 			       &job->err) != BREVIS_OK)
 		return fail(job);
-	switch (stream_read(job->in, encode, job)) {
+	switch (stream_read(job->in.fd, encode, job)) {
 	case 0:
 		break;
 	case 1:
 		return fail(job);
 	default:
 		progress_end(&job->progress);
-		return report_error("cannot read %s: %s", job->name, strerror(errno));
+		return report_error("cannot read %s: %s", job->in.name, strerror(errno));
 	}
 	if (brevis_encoder_finish(job->encoder, summary, &job->err) != BREVIS_OK)
 		return fail(job);
 	progress_end(&job->progress);
-	if (fstat(job->in, &now) == 0 && S_ISREG(now.st_mode) &&
-	    (now.st_size != job->before.st_size ||
-	     now.st_mtim.tv_sec != job->before.st_mtim.tv_sec ||
-	     now.st_mtim.tv_nsec != job->before.st_mtim.tv_nsec))
-		return report_error("%s changed while it was read; compress it again", job->name);
+	if (fstat(job->in.fd, &now) == 0 && S_ISREG(now.st_mode) &&
+	    (now.st_size != job->in.st.st_size || now.st_mtim.tv_sec != job->in.st.st_mtim.tv_sec ||
+	     now.st_mtim.tv_nsec != job->in.st.st_mtim.tv_nsec))
+		return report_error("%s changed while it was read; compress it again",
+				    job->in.name);
 	return 0;
 }
 
@@ -82,12 +79,12 @@ static int prove(struct job *job, const struct brevis_encode_summary *summary)
 
 	if (object_file_from_fd(&file, output_file_fd(job->output)) != 0)
 		snprintf(job->err.message, sizeof(job->err.message), "%s", strerror(errno));
-	else if (source_restores(&file.source, job->threads, summary->original_size,
+	else if (source_restores(&file.source, job->arguments.threads, summary->original_size,
 				 summary->original_sha256, &job->err))
 		return 0;
 	return report_error("the archive made of %s does not restore it (%s); nothing was written, "
 			    "and this is a bug to report",
-			    job->name, job->err.message);
+			    job->in.name, job->err.message);
 }
 
 /* One line for the user: sizes, and the share saved in tenths of a percent. */
@@ -99,24 +96,25 @@ static void tell(const struct job *job, const struct brevis_encode_summary *summ
 	uint64_t tenths = from ? (difference / from) * 1000 + (difference % from) * 1000 / from : 0;
 
 	if (*summary->note)
-		report_note("%s: %s", job->name, summary->note);
-	fprintf(stderr, "%s: %" PRIu64 " -> %" PRIu64 " bytes", job->name, from, to);
+		report_note("%s: %s", job->in.name, summary->note);
+	fprintf(stderr, "%s: %" PRIu64 " -> %" PRIu64 " bytes", job->in.name, from, to);
 	if (from)
 		fprintf(stderr, ", %" PRIu64 ".%" PRIu64 " %% %s", tenths / 10, tenths % 10,
 			from >= to ? "saved" : "more");
 	fputc('\n', stderr);
 }
 
-static int compress(struct job *job, const char *out, bool force)
+static int compress(struct job *job, const char *out)
 {
-	bool is_file = S_ISREG(job->before.st_mode);
+	bool is_file = S_ISREG(job->in.st.st_mode);
 	struct brevis_encode_summary summary;
 	int result = -1;
 
-	job->output = output_file_open(out, force, is_file ? job->before.st_mode : (mode_t)0666);
+	job->output = output_file_open(out, job->arguments.force,
+				       is_file ? job->in.st.st_mode : (mode_t)0666);
 	if (!job->output)
 		return -1;
-	progress_begin(&job->progress, "compressing", is_file ? (uint64_t)job->before.st_size : 0);
+	progress_begin(&job->progress, "compressing", is_file ? (uint64_t)job->in.st.st_size : 0);
 	if (encode_all(job, &summary) != 0 || output_file_flush(job->output) != 0)
 		goto out;
 	/* A pipe cannot be read back; its receiver has the checksums. */
@@ -133,55 +131,26 @@ out:
 	return result;
 }
 
-static int open_input(struct job *job, const char *file)
-{
-	bool is_stdin = strcmp(file, "-") == 0;
-
-	job->name = is_stdin ? "standard input" : file;
-	job->in = is_stdin ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC);
-	if (job->in < 0 || fstat(job->in, &job->before) != 0)
-		return report_error("cannot read %s: %s", job->name, strerror(errno));
-	if (S_ISDIR(job->before.st_mode))
-		return report_error("%s is a directory; name a file", job->name);
-	return 0;
-}
-
 int verb_compress(const struct command *self, int argc, char **argv)
 {
-	const char *out = NULL;
-	const char *threads = NULL;
-	bool force = false;
-	const struct option_spec options[] = {{'o', "output", NULL, &out},
-					      {'t', "threads", NULL, &threads},
-					      {'f', "force", &force, NULL},
-					      {0}};
-	struct job job = {.in = -1};
+	struct job job = {.output = NULL};
+	const char *out;
 	char *made = NULL;
 	int result = -1;
 	int code;
 
-	argc = options_parse(self, argc, argv, options, &code);
-	if (argc < 0)
+	if (codec_arguments_parse(self, argc, argv, &job.arguments, &code) < 0)
 		return code;
-	if (argc != 1)
-		return command_usage(self, 0);
-	if (threads && !option_number(threads, OPTION_THREADS_MAX, &job.threads)) {
-		report_error("the number of threads is from 0 (one for each processor) to %d",
-			     OPTION_THREADS_MAX);
-		return EXIT_USAGE;
-	}
-	if (!out && strcmp(argv[0], "-") == 0)
-		out = "-";
-	if (!out && asprintf(&made, "%s.brevis", argv[0]) < 0)
+	if (!job.arguments.out && asprintf(&made, "%s.brevis", job.arguments.file) < 0)
 		return report_error("out of memory"), EXIT_FATAL;
-	if (strcmp(out ? out : made, "-") == 0 && isatty(STDOUT_FILENO)) {
+	out = job.arguments.out ? job.arguments.out : made;
+	if (strcmp(out, "-") == 0 && isatty(STDOUT_FILENO)) {
 		report_error("an archive is not for terminals; name a file with -o");
 		return EXIT_USAGE;
 	}
-	if (open_input(&job, argv[0]) == 0)
-		result = compress(&job, out ? out : made, force);
-	if (job.in > STDERR_FILENO)
-		close(job.in);
+	if (codec_input_open(&job.in, job.arguments.file) == 0)
+		result = compress(&job, out);
+	codec_input_close(&job.in);
 	free(made);
 	return result == 0 ? EXIT_DONE : EXIT_FATAL;
 }

@@ -2,14 +2,12 @@
 #include "filter/command.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "filter/codec_arguments.h"
 #include "filter/object_store.h"
-#include "filter/options.h"
 #include "filter/output_file.h"
 #include "filter/progress.h"
 #include "filter/report.h"
@@ -19,10 +17,8 @@
 #define SUFFIX ".brevis"
 
 struct job {
-	const char *name; /* of the archive, for messages */
-	int in;
-	mode_t mode;
-	unsigned threads;
+	struct codec_arguments arguments;
+	struct codec_input in;
 	struct object_file file;
 	struct spool *spool; /* what came through a pipe: archives are read at any offset */
 	struct brevis_source source;
@@ -30,34 +26,27 @@ struct job {
 	struct progress progress;
 };
 
-static int open_input(struct job *job, const char *file)
+/* Makes the archive readable at any offset: a file is, what comes through a pipe is kept aside. */
+static int open_source(struct job *job)
 {
-	bool is_stdin = strcmp(file, "-") == 0;
-	struct stat st;
-
-	job->name = is_stdin ? "standard input" : file;
-	job->in = is_stdin ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC);
-	if (job->in < 0 || fstat(job->in, &st) != 0)
-		return report_error("cannot read %s: %s", job->name, strerror(errno));
-	if (S_ISDIR(st.st_mode))
-		return report_error("%s is a directory; name a file", job->name);
-	job->mode = S_ISREG(st.st_mode) ? st.st_mode : (mode_t)0666;
-	if (S_ISREG(st.st_mode) && lseek(job->in, 0, SEEK_CUR) == 0 &&
-	    object_file_from_fd(&job->file, job->in) == 0) {
+	if (codec_input_open(&job->in, job->arguments.file) != 0)
+		return -1;
+	if (S_ISREG(job->in.st.st_mode) && lseek(job->in.fd, 0, SEEK_CUR) == 0 &&
+	    object_file_from_fd(&job->file, job->in.fd) == 0) {
 		job->source = job->file.source;
 		return 0;
 	}
 	job->spool = spool_new(NULL);
 	if (!job->spool)
 		return report_error("out of memory");
-	switch (stream_read(job->in, spool_write, job->spool)) {
+	switch (stream_read(job->in.fd, spool_write, job->spool)) {
 	case 0:
 		job->source = spool_source(job->spool);
 		return 0;
 	case 1:
 		return report_error("%s", spool_failure(job->spool));
 	default:
-		return report_error("cannot read %s: %s", job->name, strerror(errno));
+		return report_error("cannot read %s: %s", job->in.name, strerror(errno));
 	}
 }
 
@@ -74,8 +63,8 @@ static int fail(const struct job *job, const struct brevis_error *err)
 {
 	if (err->status == BREVIS_E_UNSUPPORTED || err->status == BREVIS_E_NOMEM ||
 	    err->status == BREVIS_E_LIMIT)
-		return report_error("cannot decompress %s: %s", job->name, err->message);
-	return report_error("%s is damaged: %s", job->name, err->message);
+		return report_error("cannot decompress %s: %s", job->in.name, err->message);
+	return report_error("%s is damaged: %s", job->in.name, err->message);
 }
 
 static int pass_on(void *ctx, const void *data, size_t len)
@@ -86,18 +75,20 @@ static int pass_on(void *ctx, const void *data, size_t len)
 	return output_file_write(job->output, data, len);
 }
 
-static int decompress(struct job *job, const char *out, bool force)
+static int decompress(struct job *job, const char *out)
 {
-	struct brevis_decode_options options = {.threads = job->threads};
+	struct brevis_decode_options options = {.threads = job->arguments.threads};
 	struct brevis_archive *archive = NULL;
 	struct brevis_error err;
 	int result = -1;
 
 	if (!is_archive(job))
-		return report_error("%s is no archive of git-brevis", job->name);
+		return report_error("%s is no archive of git-brevis", job->in.name);
 	if (brevis_archive_open(&job->source, &archive, &err) != BREVIS_OK)
 		return fail(job, &err);
-	job->output = output_file_open(out, force, job->mode);
+	job->output =
+		output_file_open(out, job->arguments.force,
+				 S_ISREG(job->in.st.st_mode) ? job->in.st.st_mode : (mode_t)0666);
 	if (!job->output)
 		goto out;
 	progress_begin(&job->progress, "decompressing",
@@ -133,39 +124,21 @@ static char *name_output(const char *file)
 
 int verb_decompress(const struct command *self, int argc, char **argv)
 {
-	const char *out = NULL;
-	const char *threads = NULL;
-	bool force = false;
-	const struct option_spec options[] = {{'o', "output", NULL, &out},
-					      {'t', "threads", NULL, &threads},
-					      {'f', "force", &force, NULL},
-					      {0}};
-	struct job job = {.in = -1};
+	struct job job = {.output = NULL};
 	char *made = NULL;
 	int result = -1;
 	int code;
 
-	argc = options_parse(self, argc, argv, options, &code);
-	if (argc < 0)
+	if (codec_arguments_parse(self, argc, argv, &job.arguments, &code) < 0)
 		return code;
-	if (argc != 1)
-		return command_usage(self, 0);
-	if (threads && !option_number(threads, OPTION_THREADS_MAX, &job.threads)) {
-		report_error("the number of threads is from 0 (one for each processor) to %d",
-			     OPTION_THREADS_MAX);
-		return EXIT_USAGE;
-	}
-	if (!out && strcmp(argv[0], "-") == 0)
-		out = "-";
-	if (!out) {
-		made = name_output(argv[0]);
+	if (!job.arguments.out) {
+		made = name_output(job.arguments.file);
 		if (!made)
 			return EXIT_FATAL;
 	}
-	if (open_input(&job, argv[0]) == 0)
-		result = decompress(&job, out ? out : made, force);
-	if (job.in > STDERR_FILENO)
-		close(job.in);
+	if (open_source(&job) == 0)
+		result = decompress(&job, made ? made : job.arguments.out);
+	codec_input_close(&job.in);
 	spool_free(job.spool);
 	free(made);
 	return result == 0 ? EXIT_DONE : EXIT_FATAL;

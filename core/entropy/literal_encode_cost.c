@@ -9,12 +9,16 @@
 
 #define KRAFT_FRACTION 30
 
+/* log2(e) with LOG2_FRACTION fraction bits. */
+#define LOG2_E 94548
+
 /* What one pass over a histogram finds. */
 struct summary {
 	unsigned n; /* symbols that occur */
 	unsigned first;
 	unsigned last;
-	uint64_t entropy; /* bits, LOG2_FRACTION fraction bits */
+	uint64_t rans;    /* bits, LOG2_FRACTION fraction bits ... */
+	uint64_t raised;  /* ... and words that symbols rarer than one slot of a table count more */
 	uint64_t huffman; /* bits with codes of rounded lengths ... */
 	uint64_t kraft;   /* ... which take this share of all codes, KRAFT_FRACTION fraction bits */
 };
@@ -22,6 +26,7 @@ struct summary {
 static struct summary summarise(const uint32_t *histogram, unsigned symbols, size_t count)
 {
 	uint32_t all = count ? log2_fixed((uint32_t)count) : 0;
+	uint64_t slot = count >> FREQUENCY_BITS_MAX;
 	struct summary s = {0};
 	unsigned i;
 
@@ -35,7 +40,12 @@ static struct summary summarise(const uint32_t *histogram, unsigned symbols, siz
 			s.first = i;
 		s.last = i;
 		bits = all - log2_fixed(histogram[i]);
-		s.entropy += histogram[i] * (uint64_t)bits;
+		if (histogram[i] < slot) {
+			s.rans += (uint64_t)histogram[i] * FREQUENCY_BITS_MAX << LOG2_FRACTION;
+			s.raised += slot - histogram[i];
+		} else {
+			s.rans += histogram[i] * (uint64_t)bits;
+		}
 		length = (bits + (1u << (LOG2_FRACTION - 1))) >> LOG2_FRACTION;
 		length = length < 1 ? 1 : length < KRAFT_FRACTION ? length : KRAFT_FRACTION;
 		s.huffman += (uint64_t)histogram[i] * length;
@@ -99,6 +109,16 @@ static uint64_t fixed_cost(const struct summary *s, unsigned width, size_t count
 	return cost;
 }
 
+/* Bits of a rANS payload. What rare symbols have too much of a table, all others have too little.
+ */
+static uint64_t rans_bits(const struct summary *s, size_t count)
+{
+	uint64_t bits = (s->rans + s->raised * LOG2_E) >> LOG2_FRACTION;
+
+	/* Of each lane's state, 24 bits are no information. */
+	return bits + 24 * rans_lanes(count);
+}
+
 uint64_t literal_cost(const uint32_t *histogram, unsigned width, size_t count)
 {
 	struct summary s = summarise(histogram, 1u << width, count);
@@ -109,8 +129,7 @@ uint64_t literal_cost(const uint32_t *histogram, unsigned width, size_t count)
 
 	if (s.n < 2)
 		return fixed;
-	/* Of each lane's state, 24 bits are no information. */
-	rans = (s.entropy >> LOG2_FRACTION) + 24 * rans_lanes(count);
+	rans = rans_bits(&s, count);
 	huffman = huffman_bits(&s, count);
 	coded = rans < huffman ? rans : huffman;
 	/* Coding, parameters, payload size. */

@@ -79,7 +79,9 @@ static int read_all(const char *path, struct buffer *text)
 		return 0;
 	if (fd < 0)
 		return report_error("%s: cannot read it: %s", path,
-				    errno == ELOOP ? "it is a symbolic link" : strerror(errno));
+				    errno == ELOOP
+					    ? "it is a symbolic link; put a file in its place"
+					    : strerror(errno));
 	do {
 		n = read(fd, block, sizeof(block));
 		if (n > 0)
@@ -182,7 +184,8 @@ int attributes_file_save(struct attributes_file *file)
 		interrupt_forget(guard);
 	}
 	if (rc < 0)
-		report_error("%s: cannot write it: %s", file->path, strerror(errno));
+		report_error("%s: cannot write it: %s; make it and its directory writable",
+			     file->path, strerror(errno));
 	else
 		file->changed = false;
 	free(temporary);
@@ -416,6 +419,33 @@ char *attributes_pattern(const char *typed, bool literal)
 	if (!buffer_failed(&text))
 		return (char *)text.data;
 	buffer_release(&text);
+	return NULL;
+}
+
+/* True if some component of the pattern is "..". */
+static bool leads_up(const char *pattern)
+{
+	while (*pattern) {
+		size_t len = strcspn(pattern, "/");
+
+		if (len == 2 && pattern[0] == '.' && pattern[1] == '.')
+			return true;
+		pattern += len + (pattern[len] == '/');
+	}
+	return false;
+}
+
+const char *attributes_pattern_fault(const char *pattern)
+{
+	const char *start;
+
+	if (!*pattern)
+		return "is empty and matches nothing";
+	if (!pattern_end(pattern, &start))
+		return "would begin a macro, no pattern";
+	if (leads_up(pattern))
+		return "leads out of this directory, where a pattern matches nothing; change to "
+		       "the directory that holds the files and run it there";
 	return NULL;
 }
 

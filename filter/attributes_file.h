@@ -44,6 +44,12 @@ enum attributes_change attributes_file_untrack(struct attributes_file *file, con
  */
 char *attributes_pattern(const char *typed, bool literal);
 
+/**
+ * Why git could not read a pattern in this file, or would never match it, as the end of a sentence
+ * that begins with the pattern; NULL if it is good.
+ */
+const char *attributes_pattern_fault(const char *pattern);
+
 /** Warns of count files (none if it is 0), of which path is one, whose attributes hide their diff
  * (struct tracked_file says what that means). */
 void attributes_warn_of_hidden(const char *path, size_t count);

@@ -27,7 +27,7 @@ struct due_file {
 struct checkout {
 	struct workspace *ws;
 	const char *top;
-	bool download;
+	enum checkout_reach reach;
 	struct buffer wanted;  /* of struct lfs_want: objects that are not here */
 	struct buffer due;     /* of struct due_file */
 	struct buffer written; /* of struct written_file, whose paths are those of due */
@@ -75,7 +75,7 @@ static int want_object(struct checkout *c, const struct tracked_file *file)
 	struct lfs_want want = {.pointer = file->pointer};
 	char *path;
 
-	if (!c->download || object_store_has(c->ws->store, &file->pointer))
+	if (c->reach == CHECKOUT_LOCAL || object_store_has(c->ws->store, &file->pointer))
 		return 0;
 	path = strdup(file->path);
 	want.path = path;
@@ -106,7 +106,8 @@ static int note_due(struct checkout *c, const struct tracked_file *file,
 static int note_lacking(struct checkout *c, const struct tracked_file *file)
 {
 	if (c->fetched) {
-		report_error("%s: left out: its pointer (blob %.12s) is not in this partial clone",
+		report_error("%s: left out: its pointer (blob %.12s) is not in this partial "
+			     "clone; `git fetch` from the remote, then try again",
 			     file->path, file->blob);
 		c->failed++;
 		return 0;
@@ -116,27 +117,41 @@ static int note_lacking(struct checkout *c, const struct tracked_file *file)
 	return buffer_failed(&c->lacking) ? report_error("out of memory") : 0;
 }
 
+static bool is_due(const struct checkout *c, const struct tracked_file *file,
+		   const struct work_look *look)
+{
+	if (!file->is_pointer)
+		return file->blob_size == 0 && look->kind == WORK_ABSENT;
+	/* Whatever else stands there is no business of a hook. */
+	if (c->reach == CHECKOUT_HOOK && look->kind != WORK_ABSENT && look->kind != WORK_POINTER)
+		return false;
+	return checkout_is_due(c->top, file, look);
+}
+
 static int collect(void *ctx, const struct tracked_file *file)
 {
 	struct checkout *c = ctx;
 	struct work_look look;
+	bool due;
 
 	c->seen++;
 	if (file->skip_worktree)
 		return 0;
 	if (file->blob_missing)
 		return note_lacking(c, file);
-	if (!file->is_pointer)
+	if (!file->is_pointer && file->blob_size > 0)
 		return 0;
-	if (want_object(c, file) < 0)
-		return -1;
 	work_file_look(c->top, file->path, &look);
+	due = is_due(c, file, &look);
+	if (file->is_pointer && (due || c->reach == CHECKOUT_PULL) && want_object(c, file) < 0)
+		return -1;
 	if (look.kind == WORK_OTHER)
 		report_warning("%s: left out: %s", file->path,
 			       look.reason == ELOOP || look.reason == ENOTDIR
-				       ? "a symbolic link or a file is in the way"
-				       : "what stands there is no file that can be read");
-	return checkout_is_due(c->top, file, &look) ? note_due(c, file, &look) : 0;
+				       ? "a symbolic link or a file is in the way; move it away"
+				       : "what stands there is no file that can be read; move it "
+					 "away or make it readable");
+	return due ? note_due(c, file, &look) : 0;
 }
 
 /* Downloads what is missing, together. git-lfs reports what does not come. */
@@ -153,8 +168,17 @@ static int download_missing(struct checkout *c)
 	return 0;
 }
 
-static void report_missing(const struct due_file *due)
+static void report_missing(const struct checkout *c, const struct due_file *due)
 {
+	struct stored stored;
+
+	stored_look(c->ws, &due->pointer, &stored);
+	if (stored.is_cut) {
+		report_error("%s: its object %.12s is damaged: wrong size (%" PRIu64
+			     " bytes instead of %" PRIu64 "); `git brevis pull` downloads it again",
+			     due->path, due->pointer.oid, stored.found_size, due->pointer.size);
+		return;
+	}
 	report_error("%s: its object %.12s (%" PRIu64 " bytes) is not here; `git brevis pull` "
 		     "downloads it",
 		     due->path, due->pointer.oid, due->pointer.size);
@@ -231,7 +255,7 @@ static int write_file(struct checkout *c, const struct due_file *due)
 		rc = work_file_commit(file, &written.stat);
 		break;
 	case SMUDGE_MISSING:
-		report_missing(due);
+		report_missing(c, due);
 		break;
 	default:
 		break;
@@ -251,8 +275,8 @@ static void write_all(struct checkout *c)
 
 	for (size_t i = 0; i < count; i++) {
 		if (!object_store_has(c->ws->store, &due[i].pointer)) {
-			if (!c->download)
-				report_missing(&due[i]);
+			if (c->reach == CHECKOUT_LOCAL)
+				report_missing(c, &due[i]);
 			c->failed++;
 			continue;
 		}
@@ -261,17 +285,20 @@ static void write_all(struct checkout *c)
 	}
 }
 
-int checkout_files(struct workspace *ws, const char *const *pathspecs, size_t count, bool download)
+int checkout_files(struct workspace *ws, const char *const *pathspecs, size_t count,
+		   enum checkout_reach reach)
 {
-	struct checkout c = {
-		.ws = ws, .top = repository_work_tree(ws->repository), .download = download};
+	struct checkout c = {.ws = ws, .top = repository_work_tree(ws->repository), .reach = reach};
 	const char *unmatched;
 	int code = EXIT_FATAL;
 
 	if (!c.top) {
-		report_error("there is no work tree here to write files to");
+		report_error("there is no work tree here to write files to; `git worktree add` "
+			     "makes one");
 		return EXIT_FATAL;
 	}
+	if (repository_make_index(ws->repository) < 0)
+		return EXIT_FATAL;
 	unmatched = repository_unmatched(pathspecs, count);
 	if (unmatched) {
 		report_error("'%s' matches no file that git tracks; nothing was changed",
@@ -285,7 +312,7 @@ int checkout_files(struct workspace *ws, const char *const *pathspecs, size_t co
 		code = EXIT_FOUND;
 		goto out;
 	}
-	if (download && download_missing(&c) < 0)
+	if (reach != CHECKOUT_LOCAL && download_missing(&c) < 0)
 		goto out;
 	progress_begin(&c.progress, "writing files", 0);
 	write_all(&c);

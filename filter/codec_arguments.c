@@ -13,10 +13,11 @@ int codec_arguments_parse(const struct command *self, int argc, char **argv,
 			  struct codec_arguments *out, int *exit_code)
 {
 	const char *threads = NULL;
-	const struct option_spec options[] = {{'o', "output", NULL, &out->out},
-					      {'t', "threads", NULL, &threads},
-					      {'f', "force", &out->force, NULL},
-					      {0}};
+	const struct option_spec options[] = {
+		{'o', "output", NULL, &out->out, "write to the file V, - is stdout"},
+		{'t', "threads", NULL, &threads, "work with V threads"},
+		{'f', "force", &out->force, NULL, "replace a file that is there"},
+		{0}};
 
 	*out = (struct codec_arguments){.file = NULL};
 	argc = options_parse(self, argc, argv, options, exit_code);
@@ -25,6 +26,11 @@ int codec_arguments_parse(const struct command *self, int argc, char **argv,
 	if (argc != 1) {
 		*exit_code = command_usage(self, 0);
 		return -1;
+	}
+	if (!*argv[0] || (out->out && !*out->out)) {
+		*exit_code = EXIT_USAGE;
+		return report_error("an empty name is no file; name one, or - for standard %s",
+				    *argv[0] ? "output" : "input");
 	}
 	if (threads && !option_number(threads, OPTION_THREADS_MAX, &out->threads)) {
 		*exit_code = EXIT_USAGE;
@@ -45,7 +51,8 @@ int codec_input_open(struct codec_input *input, const char *file)
 	input->name = is_stdin ? "standard input" : file;
 	input->fd = is_stdin ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC);
 	if (input->fd < 0 || fstat(input->fd, &input->st) != 0)
-		return report_error("cannot read %s: %s", input->name, strerror(errno));
+		return report_error("cannot read %s: %s; %s", input->name, strerror(errno),
+				    errno == EACCES ? "make it readable" : "check its name");
 	if (S_ISDIR(input->st.st_mode))
 		return report_error("%s is a directory; name a file", input->name);
 	return 0;
@@ -55,4 +62,21 @@ void codec_input_close(struct codec_input *input)
 {
 	if (input->fd > STDERR_FILENO)
 		close(input->fd);
+}
+
+int codec_report_archive(const char *doing, const char *name, const struct brevis_error *err)
+{
+	switch (err->status) {
+	case BREVIS_E_UNSUPPORTED:
+	case BREVIS_E_LIMIT:
+		return report_error("cannot %s %s: %s; a newer git-brevis may do it", doing, name,
+				    err->message);
+	case BREVIS_E_NOMEM:
+		return report_error("cannot %s %s: out of memory", doing, name);
+	case BREVIS_E_IO:
+		return report_error("cannot %s %s: %s; check the disk and try again", doing, name,
+				    err->message);
+	default:
+		return report_error("%s is damaged: %s; get a good copy of it", name, err->message);
+	}
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
+#include "core/brevis.h"
 #include "filter/command.h"
 
 struct codec_arguments {
@@ -29,5 +30,11 @@ struct codec_input {
 /** Opens it; directories are refused. Returns -1 after reporting. Close it in any case. */
 int codec_input_open(struct codec_input *input, const char *file);
 void codec_input_close(struct codec_input *input);
+
+/**
+ * Reports an archive that cannot be used: for what, why, and what helps. doing is what failed, as
+ * in "cannot decompress", name that of the archive. Returns -1.
+ */
+int codec_report_archive(const char *doing, const char *name, const struct brevis_error *err);
 
 #endif

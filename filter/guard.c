@@ -101,7 +101,9 @@ static int write_list(const char *path, const char *list)
 
 	rc = git_run(&(struct git_run){.args = *list ? set : unset, .errors = &errors});
 	if (rc > 0)
-		rc = report_error("%s: cannot set " KEY ": %s", path, git_errors_line(&errors));
+		rc = report_error("%s: cannot set " KEY ": %s; make it and its directory "
+				  "writable, or `git brevis track --no-guard` leaves it alone",
+				  path, git_errors_line(&errors));
 	/* What held nothing but the guard need not stay. */
 	if (rc == 0 && !*list && stat(path, &st) == 0 && st.st_size == 0)
 		unlink(path);

@@ -159,6 +159,17 @@ enum hook_state hook_file_state(const char *dir, const struct hook_text *hook)
 	return state;
 }
 
+bool hook_file_uploads(const char *dir)
+{
+	char *path = hook_path(dir, "pre-push");
+	char *text = path ? read_hook(path) : NULL;
+	bool uploads = text && runs(text, "git lfs pre-push");
+
+	free(text);
+	free(path);
+	return uploads;
+}
+
 /* Writes all of it to a new file. Returns -1 with errno set. */
 static int write_new(const char *path, const char *text)
 {

@@ -32,6 +32,9 @@ enum hook_state {
  * merged if it runs git-lfs. */
 enum hook_state hook_file_state(const char *dir, const struct hook_text *hook);
 
+/** True if the pre-push hook in dir, whoever wrote it, has git-lfs upload the objects of a push. */
+bool hook_file_uploads(const char *dir);
+
 /** Writes a hook, executable, in one step. Returns -1 with errno set, without reporting. */
 int hook_file_write(const char *dir, const struct hook_text *hook);
 

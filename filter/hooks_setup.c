@@ -30,6 +30,15 @@ static bool is_wanted(enum hook_state state, const struct hook_text *hook)
 	return state == HOOK_MISSING;
 }
 
+/* What comes of a hook that is somebody's own, as a part of a sentence. */
+static const char *consequence(const char *dir, const struct hook_text *hook)
+{
+	if (strcmp(hook->name, "pre-push") != 0)
+		return "so git-lfs or git-brevis miss what it is for";
+	return hook_file_uploads(dir) ? "so a push is not checked for missing objects"
+				      : "so a push uploads no objects and leaves the remote broken";
+}
+
 /* Puts one hook in place, or says what is in the way. Returns 1 if its lines are left to somebody
  * else, -1 after reporting a failure. */
 static int install_one(const char *dir, const struct hook_text *hook)
@@ -37,16 +46,17 @@ static int install_one(const char *dir, const struct hook_text *hook)
 	enum hook_state state = hook_file_state(dir, hook);
 
 	if (state == HOOK_UNREADABLE)
-		return report_error("%s/%s: cannot read the hook: %s", dir, hook->name,
-				    strerror(errno));
+		return report_error("%s/%s: cannot read the hook: %s; make it readable", dir,
+				    hook->name, strerror(errno));
 	if (is_wanted(state, hook) && hook_file_write(dir, hook) < 0)
-		return report_error("%s/%s: cannot write the hook: %s", dir, hook->name,
-				    strerror(errno));
+		return report_error("%s/%s: cannot write the hook: %s; make that a directory that "
+				    "can be written",
+				    dir, hook->name, strerror(errno));
 	if (state != HOOK_FOREIGN)
 		return 0;
-	report_warning("%s/%s is your own and stays as it is; it has to run more, see the lines on "
-		       "stdout",
-		       dir, hook->name);
+	report_warning("%s/%s is your own and stays as it is, %s; it has to run more, see the "
+		       "lines on stdout",
+		       dir, hook->name, consequence(dir, hook));
 	print_lines(dir, hook);
 	return 1;
 }
@@ -99,9 +109,9 @@ void hooks_warn(const struct repository *repository)
 		return;
 	switch (hook_file_state(dir, pre_push)) {
 	case HOOK_FOREIGN:
-		report_warning("%s/%s does not run all that a push needs; see `git brevis install "
-			       "--manual`",
-			       dir, pre_push->name);
+		report_warning("%s/%s is your own and does not run all that a push needs, %s; `git "
+			       "brevis install --manual` prints the lines to add",
+			       dir, pre_push->name, consequence(dir, pre_push));
 		break;
 	case HOOK_OFF:
 		warn_of_hooks_off(dir);

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,34 @@ static void make_list(struct download *d, const struct lfs_want *want, size_t co
 		if (d->count == 0 || compare_items(&d->items[d->count - 1], &d->items[i]) != 0)
 			d->items[d->count++] = d->items[i];
 	}
+}
+
+/* The cause of an item if the store does not take its object, or with oid NULL no temporary file:
+ * git-lfs says nothing of that, or but "EOF". Caller frees; NULL if that is not it. */
+static char *store_cause(const struct download *d, const char *oid)
+{
+	char *where;
+	char *cause = NULL;
+	int refused = object_store_refuses(d->ws->store, oid, &where);
+
+	if (refused && asprintf(&cause, "cannot write %s: %s", where ? where : "the object store",
+				strerror(refused)) < 0)
+		cause = NULL;
+	free(where);
+	return cause;
+}
+
+/* Returns how many objects the store would take; the others have a cause then. */
+static size_t probe_store(struct download *d)
+{
+	size_t able = 0;
+	size_t i;
+
+	for (i = 0; i < d->count; i++) {
+		d->items[i].cause = store_cause(d, d->items[i].want->pointer.oid);
+		able += !d->items[i].cause;
+	}
+	return able;
 }
 
 /* ---- the child ------------------------------------------------------------------------------ */
@@ -248,8 +277,10 @@ static void fetch_all(struct download *d)
 	size_t named = 0;
 	size_t i;
 
-	for (i = 0; i < d->count && !d->lost; i++)
-		expected += ask(d, &d->items[i], true);
+	for (i = 0; i < d->count && !d->lost; i++) {
+		if (!d->items[i].cause)
+			expected += ask(d, &d->items[i], true);
+	}
 	show_progress(d, d->count - expected);
 	/* Never once more than needed: git-lfs does not survive being asked after its last list. */
 	while (!d->lost && named < expected) {
@@ -336,7 +367,10 @@ static bool find_cause(struct download *d, struct item *item)
 	}
 	if (read_cause(d, oid, cause) && !*d->general)
 		snprintf(d->general, sizeof(d->general), "%s", cause);
-	item->cause = strdup(cause);
+	if (lfs_cause_is_dark(cause))
+		item->cause = store_cause(d, NULL);
+	if (!item->cause)
+		item->cause = strdup(cause);
 	return false;
 }
 
@@ -350,6 +384,23 @@ static bool has_alternates(const struct repository *repository)
 	has = access(path, R_OK) == 0;
 	free(path);
 	return has;
+}
+
+static void report_one(const struct download *d, const struct lfs_want *want, const char *cause)
+{
+	const struct pointer *pointer = &want->pointer;
+	const char *remedy = lfs_remedy(cause);
+	uint64_t size;
+
+	if (object_store_is_cut(d->ws->store, pointer, &size))
+		report_error("%s: its object %.12s is damaged: wrong size (%" PRIu64
+			     " bytes instead of %" PRIu64
+			     "), and could not be downloaded again: %s; %s",
+			     want->path, pointer->oid, size, pointer->size, cause, remedy);
+	else
+		report_error("%s: its object %.12s (%" PRIu64
+			     " bytes) is not here and could not be downloaded: %s; %s",
+			     want->path, pointer->oid, pointer->size, cause, remedy);
 }
 
 /* Looks what came, and reports what did not, in the order it was wanted in. Returns how many. */
@@ -367,9 +418,7 @@ static int report_missing(struct download *d, const struct lfs_want *want, size_
 		item = bsearch(oid, d->items, d->count, sizeof(*d->items), find_item);
 		if (item && !item->cause && find_cause(d, item))
 			continue;
-		report_error("%s: its object %.12s is not here and could not be downloaded: %s; "
-			     "when the remote has it, run `git brevis pull`",
-			     want[i].path, oid, item && item->cause ? item->cause : "unknown");
+		report_one(d, &want[i], item && item->cause ? item->cause : "out of memory");
 		missing++;
 	}
 	return missing;
@@ -383,7 +432,7 @@ static int fail_start(struct download *d)
 	process_finish(&d->child);
 	read_cause(d, "no object", cause);
 	return report_error("%s: its object is not here and git-lfs cannot be run to download it: "
-			    "%s; is git-lfs installed?",
+			    "%s; install git-lfs, then run `git brevis pull`",
 			    d->items[0].want->path, cause);
 }
 
@@ -403,6 +452,10 @@ int lfs_download(struct workspace *ws, const struct lfs_want *want, size_t count
 	if (d.count == 0)
 		goto out;
 	report_trace("download %zu objects", d.count);
+	if (probe_store(&d) == 0) {
+		result = report_missing(&d, want, count);
+		goto out;
+	}
 	result = start_child(&d);
 	if (result != 0)
 		goto out;

@@ -64,11 +64,16 @@ static const char *after_batch(const char *cause)
 	return NULL;
 }
 
+static const char *const unsaid = "git-lfs does not say why";
+static const char *const no_object = "the remote does not have it";
+static const char *const no_remote = "there is no remote to download it from";
+
 bool lfs_cause(char *text, const char *oid, char *out, size_t size)
 {
 	const char *cause = NULL;
 	const char *first = NULL;
 	const char *batch;
+	size_t length;
 	char *line;
 
 	while (!cause && (line = strsep(&text, "\n"))) {
@@ -77,15 +82,64 @@ bool lfs_cause(char *text, const char *oid, char *out, size_t size)
 			first = line;
 	}
 	if (!cause)
-		cause = first ? first : "git-lfs does not say why";
+		cause = first ? first : unsaid;
 	cause = strip_transfer(cause, oid);
 	batch = after_batch(cause);
 	if (batch)
 		cause = batch;
 	if (begins(cause, "remote missing object") || strstr(cause, "[404] "))
-		cause = "the remote does not have it";
+		cause = no_object;
 	else if (begins(cause, "missing protocol"))
-		cause = "there is no remote to download it from";
-	snprintf(out, size, "%s", cause);
+		cause = no_remote;
+	/* More follows in our line. */
+	length = strlen(cause);
+	while (length && strchr(". ", cause[length - 1]))
+		length--;
+	snprintf(out, size, "%.*s", length < size ? (int)length : (int)size - 1, cause);
 	return batch != NULL;
+}
+
+bool lfs_cause_is_dark(const char *cause)
+{
+	return strcmp(cause, unsaid) == 0 || strcmp(cause, "EOF") == 0;
+}
+
+const char *lfs_remedy(const char *cause)
+{
+	static const char *const missing =
+		"ask who pushed it to run `git lfs push --all`, then run `git brevis pull`";
+	static const char *const room = "make room there and run `git brevis pull`";
+	static const char *const writable =
+		"make that a directory that can be written, then run `git brevis pull`";
+	static const char *const rights =
+		"check your access to the remote and git's credentials for it, then run `git "
+		"brevis pull`";
+	/* The first that fits: what is told of the disk comes before what is told of a peer. */
+	static const struct {
+		const char *sign, *remedy;
+	} remedies[] = {
+		{no_object, missing},
+		{"object not found", missing},
+		{no_remote, "add one with `git remote add`, or correct its address (`git remote "
+			    "-v`), then run `git brevis pull`"},
+		{"no space left", room},
+		{"disk quota exceeded", room},
+		{"file too large", room},
+		{"cannot write", writable},
+		{"read-only file system", writable},
+		{"permission denied", rights},
+		{"credentials", rights},
+		{"authentication", rights},
+		{"authorization", rights},
+		{"forbidden", rights},
+		{"not a git command", "install git-lfs, then run `git brevis pull`"},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(remedies) / sizeof(*remedies); i++) {
+		if (strcasestr(cause, remedies[i].sign))
+			return remedies[i].remedy;
+	}
+	/* The network, a server that stumbles, or what nobody foresaw. */
+	return "when the remote can be reached, run `git brevis pull` to try again";
 }

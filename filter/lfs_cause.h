@@ -14,4 +14,10 @@
  */
 bool lfs_cause(char *text, const char *oid, char *out, size_t size);
 
+/** True if a cause that lfs_cause found explains nothing. */
+bool lfs_cause_is_dark(const char *cause);
+
+/** What a user can do about a cause that lfs_cause found, as the end of its line. */
+const char *lfs_remedy(const char *cause);
+
 #endif

@@ -71,11 +71,61 @@ bool object_store_has(const struct object_store *store, const struct pointer *po
 	return has;
 }
 
+bool object_store_is_cut(const struct object_store *store, const struct pointer *pointer,
+			 uint64_t *size)
+{
+	char *path = object_store_path(store, pointer->oid);
+	struct stat st;
+	bool is_cut = path && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+		      (uint64_t)st.st_size != pointer->size;
+
+	if (is_cut)
+		*size = (uint64_t)st.st_size;
+	free(path);
+	return is_cut;
+}
+
+/* Looks at the lowest directory above a path that exists; path is cut down to it. Returns 0 if
+ * names can be made there, or the errno that stands against it. */
+static int directory_refuses(char *path)
+{
+	char *slash;
+	struct stat st;
+
+	while ((slash = strrchr(path, '/')) && slash != path) {
+		*slash = '\0';
+		if (stat(path, &st) == 0) {
+			if (!S_ISDIR(st.st_mode))
+				return ENOTDIR;
+			return faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) ? errno : 0;
+		}
+		if (errno != ENOENT && errno != ENOTDIR)
+			return errno;
+	}
+	return 0;
+}
+
+int object_store_refuses(const struct object_store *store, const char *oid, char **where)
+{
+	char *path = NULL;
+	int refused;
+
+	if (oid)
+		path = object_store_path(store, oid);
+	else if (asprintf(&path, "%s/tmp/object", store->dir) < 0)
+		path = NULL;
+	refused = path ? directory_refuses(path) : ENOMEM;
+	*where = refused ? path : NULL;
+	if (!refused)
+		free(path);
+	return refused;
+}
+
 /* ---- reading -------------------------------------------------------------------------------- */
 
 static int read_at(void *ctx, void *buf, size_t len, uint64_t offset)
 {
-	const struct object_file *file = ctx;
+	struct object_file *file = ctx;
 	uint8_t *at = buf;
 
 	while (len) {
@@ -85,8 +135,10 @@ static int read_at(void *ctx, void *buf, size_t len, uint64_t offset)
 			continue;
 		if (n == 0)
 			errno = ENODATA; /* shorter than it was when it was opened */
-		if (n <= 0)
+		if (n <= 0) {
+			file->failure = errno;
 			return -1;
+		}
 		at += n;
 		offset += (uint64_t)n;
 		len -= (size_t)n;
@@ -105,6 +157,7 @@ int object_file_from_fd(struct object_file *file, int fd)
 		return -1;
 	}
 	file->fd = fd;
+	file->failure = 0;
 	file->source = (struct brevis_source){
 		.read_at = read_at, .ctx = file, .size = (uint64_t)st.st_size};
 	return 0;

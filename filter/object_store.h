@@ -23,10 +23,26 @@ char *object_store_path(const struct object_store *store, const char *oid);
 /** True if an object of this name and size is there. Of size 0 there is nothing to have: true. */
 bool object_store_has(const struct object_store *store, const struct pointer *pointer);
 
+/**
+ * True if a file of this name is there, but of another size, which goes to *size: what an
+ * interrupted copy leaves.
+ */
+bool object_store_is_cut(const struct object_store *store, const struct pointer *pointer,
+			 uint64_t *size);
+
+/**
+ * Tells whether an object of this name, or with oid NULL a temporary file, could be put here, by
+ * the permissions of the directories that it takes; creates nothing. Returns 0; or the errno that
+ * stands against it and in *where the directory, which the caller frees (NULL when memory is
+ * short).
+ */
+int object_store_refuses(const struct object_store *store, const char *oid, char **where);
+
 /** An object, or any other file, opened for reading at any offset from several threads. */
 struct object_file {
 	int fd;
 	struct brevis_source source; /* its ctx is this object_file: keep it where it is */
+	_Atomic int failure;         /* errno of a read that failed, or 0 */
 };
 
 /** Opens an object. Returns -1 with errno set, without reporting. */

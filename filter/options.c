@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "filter/options.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,27 @@ static int misuse(const struct command *self, int *exit_code)
 	return -1;
 }
 
+/* One line for each option: "  -l, --long   what it does". */
+static void print_table(const struct option_spec *table)
+{
+	bool any = false;
+
+	for (; !is_end(table); table++) {
+		char names[64];
+		char letter[5] = "    ";
+
+		if (!table->help)
+			continue;
+		if (table->letter)
+			snprintf(letter, sizeof(letter), "-%c%s", table->letter,
+				 table->name ? ", " : "");
+		snprintf(names, sizeof(names), "%s%s%s%s", letter, table->name ? "--" : "",
+			 table->name ? table->name : "", table->value ? " V" : "");
+		printf("%s  %-20s %s\n", any ? "" : "\n", names, table->help);
+		any = true;
+	}
+}
+
 /* Handles the option at argv[i]. Returns how many words it took, or -1. */
 static int take(const struct command *self, int argc, char **argv, int i,
 		const struct option_spec *table, int *exit_code)
@@ -55,6 +77,7 @@ static int take(const struct command *self, int argc, char **argv, int i,
 
 	if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
 		*exit_code = command_usage(self, 1);
+		print_table(table);
 		return -1;
 	}
 	spec = find(table, argv[i], &value);

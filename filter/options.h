@@ -16,12 +16,13 @@ struct option_spec {
 	const char *name;   /* "output" for --output, or NULL */
 	bool *flag;         /* an option without a value sets this to true */
 	const char **value; /* an option with one stores it here; it lives in argv */
+	const char *help;   /* what it does, in a line of -h; NULL: not listed */
 };
 
 /**
  * Takes the options out of argv, wherever they stand, and moves the other arguments to its front.
  * "-" is an argument; all that follows "--" are. Options are written -o V, -oV, --output V or
- * --output=V. -h and --help print the usage.
+ * --output=V. -h and --help print the usage and what each option does.
  *
  * Returns how many arguments are left in argv (the verb itself not counted, argv[0] is the first of
  * them), or -1 if the verb has to end at once with *exit_code; the cause is then reported.

@@ -28,6 +28,39 @@ struct output_file {
 	uint8_t buffer[BUFFER_SIZE];
 };
 
+/* Reports why the output cannot be written, and what helps against that. Returns -1. */
+static int fail(const struct output_file *output, int failure)
+{
+	const char *remedy;
+
+	switch (failure) {
+	case ENOSPC:
+	case EDQUOT:
+	case EFBIG:
+		remedy = "make room there, or name another place with -o";
+		break;
+	case EACCES:
+	case EPERM:
+	case EROFS:
+		remedy = "make that a place that can be written, or name another with -o";
+		break;
+	case ENOENT:
+	case ENOTDIR:
+		remedy = "create its directory first, or name another place with -o";
+		break;
+	case EEXIST:
+		remedy = "it appeared meanwhile; -f replaces it";
+		break;
+	case EPIPE:
+		remedy = "what reads it has ended";
+		break;
+	default:
+		remedy = "name another place with -o";
+		break;
+	}
+	return report_error("cannot write %s: %s; %s", output->path, strerror(failure), remedy);
+}
+
 static int open_temporary(struct output_file *output, mode_t mode)
 {
 	const char *slash = strrchr(output->path, '/');
@@ -38,14 +71,14 @@ static int open_temporary(struct output_file *output, mode_t mode)
 	    asprintf(&output->temporary, "%.*s.brevis-%016" PRIx64 ".tmp", dir_len, output->path,
 		     random) < 0) {
 		output->temporary = NULL;
-		return report_error("cannot create %s: %s", output->path, strerror(errno));
+		return fail(output, errno);
 	}
 	output->fd =
 		open(output->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode & (mode_t)0777);
 	if (output->fd < 0) {
 		free(output->temporary);
 		output->temporary = NULL;
-		return report_error("cannot create %s: %s", output->path, strerror(errno));
+		return fail(output, errno);
 	}
 	output->guard = interrupt_guard_file(output->temporary);
 	return 0;
@@ -71,7 +104,7 @@ static int open_path(struct output_file *output, mode_t mode)
 	}
 	output->fd = open(output->path, O_WRONLY | O_CLOEXEC);
 	if (output->fd < 0)
-		return report_error("cannot write %s: %s", output->path, strerror(errno));
+		return fail(output, errno);
 	return 0;
 }
 
@@ -125,7 +158,7 @@ int output_file_flush(struct output_file *output)
 {
 	if (empty_buffer(output) == 0)
 		return 0;
-	return report_error("cannot write %s: %s", output->path, strerror(output->failure));
+	return fail(output, output->failure);
 }
 
 bool output_file_failed(const struct output_file *output)
@@ -161,7 +194,7 @@ int output_file_commit(struct output_file *output)
 	if (!output->temporary)
 		return 0;
 	if (fsync(output->fd) != 0 || rename_to(output) != 0)
-		return report_error("cannot create %s: %s", output->path, strerror(errno));
+		return fail(output, errno);
 	interrupt_forget(output->guard);
 	output->guard = -1;
 	free(output->temporary);

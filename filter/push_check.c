@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "filter/push_check.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/buffer.h"
 #include "filter/report.h"
+#include "filter/stream.h"
 
 /* Raw files that are named one by one; the others are counted. */
 #define RAW_NAMED 10
@@ -23,6 +26,8 @@ struct check {
 	const char *remote;
 	struct buffer missing; /* of struct missing */
 	struct buffer blobs;   /* of struct remote_blob, one for each */
+	void *hashed;          /* a tree of oids, for tsearch: objects that were looked at */
+	int damaged;
 	int raw;
 };
 
@@ -59,6 +64,62 @@ static int note_missing(struct check *c, const struct tracked_file *file)
 	return report_error("out of memory");
 }
 
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+/* Tells what is wrong with an object that has the right size, in text; "" if nothing is. */
+static void find_fault(const struct check *c, const struct pointer *pointer, char *text, size_t len)
+{
+	uint8_t sha256[BREVIS_SHA256_SIZE];
+	char hex[OID_HEX_SIZE + 1];
+	struct object_file file;
+
+	text[0] = 0;
+	if (object_file_open(&file, c->ws->store, pointer->oid) < 0) {
+		snprintf(text, len, "cannot be read: %s; make it readable", strerror(errno));
+		return;
+	}
+	if (source_digest(&file.source, sha256) < 0) {
+		snprintf(text, len, "cannot be read: %s", strerror(errno));
+	} else {
+		digest_to_hex(sha256, hex);
+		if (strcmp(hex, pointer->oid) != 0)
+			snprintf(text, len,
+				 "is damaged: its SHA-256 is %.12s...; `git brevis fsck` moves it "
+				 "away, then `git brevis pull` or `touch` and `git add` of the "
+				 "file bring a good one",
+				 hex);
+	}
+	object_file_close(&file);
+}
+
+/* Reads an object that will be sent: nobody else looks at it before others get it. */
+static int check_object(struct check *c, const struct tracked_file *file)
+{
+	char *name = strdup(file->pointer.oid);
+	char **node = name ? tsearch(name, &c->hashed, compare_names) : NULL;
+	char text[300];
+
+	if (!node) {
+		free(name);
+		return report_error("out of memory");
+	}
+	if (*node != name) {
+		free(name);
+		return 0;
+	}
+	if (file->pointer.size == 0)
+		return 0;
+	find_fault(c, &file->pointer, text, sizeof(text));
+	if (text[0]) {
+		report_error("%s: its object %.12s %s", file->path, file->pointer.oid, text);
+		c->damaged++;
+	}
+	return 0;
+}
+
 static int check_blob(void *ctx, const struct tracked_file *file)
 {
 	struct check *c = ctx;
@@ -68,7 +129,7 @@ static int check_blob(void *ctx, const struct tracked_file *file)
 		return 0;
 	}
 	if (object_store_has(c->ws->store, &file->pointer))
-		return 0;
+		return check_object(c, file);
 	return note_missing(c, file);
 }
 
@@ -102,6 +163,7 @@ static void release(struct check *c)
 
 	for (size_t i = 0; i < c->missing.size / sizeof(*missing); i++)
 		free(missing[i].path);
+	tdestroy(c->hashed, free);
 	buffer_release(&c->missing);
 	buffer_release(&c->blobs);
 }
@@ -157,6 +219,8 @@ int push_check(struct workspace *ws, const char *remote, char *text)
 	}
 	if (left == 0)
 		left = report_missing(&c);
+	if (left >= 0)
+		left += c.damaged;
 	if (c.raw > RAW_NAMED)
 		report_warning("%d more files are committed raw", c.raw - RAW_NAMED);
 	release(&c);

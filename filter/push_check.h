@@ -10,8 +10,8 @@
 /**
  * Checks the refs that git tells a pre-push hook on its stdin ("LOCAL-REF LOCAL-OID REMOTE-REF
  * REMOTE-OID" in each line; text is changed). Reports each file whose object is neither here nor
- * known to any remote, and warns of each that is committed raw. Returns how many such files there
- * are, or -1 after reporting a failure.
+ * known to any remote, or is damaged, which the remote would be too; and warns of each that is
+ * committed raw. Returns how many such files there are, or -1 after reporting a failure.
  */
 int push_check(struct workspace *ws, const char *remote, char *text);
 

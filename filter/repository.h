@@ -124,8 +124,8 @@ int repository_each_tracked(struct repository *repository, const char *revision,
 /**
  * Calls each for every blob with filter=brevis that some commits bring: those that `git rev-list`
  * with these arguments (options and revisions, ends with NULL) would list. Attributes are those in
- * the tree of tip. Of a blob with several paths, one is told. Returns as repository_each_tracked
- * does.
+ * the tree of tip. Of a blob with several paths, one is told; one that is only the target of
+ * symbolic links is not. Returns as repository_each_tracked does.
  */
 int repository_each_new_blob(struct repository *repository, const char *tip,
 			     const char *const *arguments,
@@ -149,6 +149,15 @@ bool repository_is_commit(const struct repository *repository, const char *text)
  * that git cannot read; NULL if there is none. */
 const char *repository_unmatched(const char *const *pathspecs, size_t count);
 
+/**
+ * Where a clone's checkout failed (or was left out), there is a HEAD and no index yet: makes one of
+ * HEAD, without a work file being touched, and says so. Reports and returns -1 on failure.
+ */
+int repository_make_index(const struct repository *repository);
+
+/** True if there is no index though HEAD names a commit. */
+bool repository_lacks_index(const struct repository *repository);
+
 /** True if HEAD names a commit. */
 bool repository_has_head(const struct repository *repository);
 
@@ -164,7 +173,7 @@ struct buffer;
 int repository_staged(const struct repository *repository, struct buffer *paths);
 int repository_touched(const struct repository *repository, struct buffer *paths);
 
-/** Whether some remote was sent a blob. */
+/** A blob, and whether it is one of those that are looked for. */
 struct remote_blob {
 	char blob[BLOB_HEX_SIZE + 1];
 	bool found;
@@ -177,6 +186,13 @@ struct remote_blob {
  */
 int repository_find_on_remotes(const struct repository *repository, struct remote_blob *blobs,
 			       size_t count);
+
+/**
+ * Finds out which of the blobs are nothing but targets of symbolic links in the commits that `git
+ * log` with these arguments lists. Reports and returns -1 on failure.
+ */
+int repository_find_links(const struct repository *repository, const char *const *arguments,
+			  struct remote_blob *blobs, size_t count);
 
 /**
  * Has git fetch blobs that a partial clone lacks, all together. names holds their names, each ends

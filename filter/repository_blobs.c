@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Blobs elsewhere: which ones remotes were sent, and fetching those that a partial clone lacks. */
+/** What git knows of blobs: which ones remotes were sent, which are links, and fetching those that
+ * a partial clone lacks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +29,23 @@ static int compare_name(const void *name, const void *blob)
 	return strncmp(name, (*x)->blob, BLOB_HEX_SIZE);
 }
 
-/* Marks a blob that git named, and whoever asked for the same one. */
-static void mark(struct remote_blob **sorted, size_t count, const char *name)
+/* The blobs in the order of their names, none marked yet. Caller frees; NULL when memory is short.
+ */
+static struct remote_blob **sort_blobs(struct remote_blob *blobs, size_t count)
+{
+	struct remote_blob **sorted = calloc(count + 1, sizeof(struct remote_blob *));
+
+	for (size_t i = 0; i < count && sorted; i++) {
+		blobs[i].found = false;
+		sorted[i] = &blobs[i];
+	}
+	if (sorted)
+		qsort(sorted, count, sizeof(struct remote_blob *), compare_blobs);
+	return sorted;
+}
+
+/* Marks a blob that git named, and whoever asked for the same one, as found or not. */
+static void mark(struct remote_blob **sorted, size_t count, const char *name, bool is_found)
 {
 	struct remote_blob **found = bsearch(name, sorted, count, sizeof(*sorted), compare_name);
 	size_t at;
@@ -40,7 +56,7 @@ static void mark(struct remote_blob **sorted, size_t count, const char *name)
 	while (at > 0 && compare_name(name, &sorted[at - 1]) == 0)
 		at--;
 	for (; at < count && compare_name(name, &sorted[at]) == 0; at++)
-		sorted[at]->found = true;
+		sorted[at]->found = is_found;
 }
 
 /* Takes lines ":MODE MODE BLOB BLOB LETTER<tab>PATH". */
@@ -53,8 +69,8 @@ static void take_changes(char *text, struct remote_blob **sorted, size_t count)
 	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
 		if (*line != ':' || strlen(line) < second + BLOB_HEX_SIZE)
 			continue;
-		mark(sorted, count, line + first);
-		mark(sorted, count, line + second);
+		mark(sorted, count, line + first, true);
+		mark(sorted, count, line + second, true);
 	}
 }
 
@@ -100,20 +116,75 @@ out:
 int repository_find_on_remotes(const struct repository *repository, struct remote_blob *blobs,
 			       size_t count)
 {
-	struct remote_blob **sorted = calloc(count + 1, sizeof(struct remote_blob *));
+	struct remote_blob **sorted = sort_blobs(blobs, count);
 	int rc = 0;
 
 	if (!sorted)
 		return report_error("out of memory");
-	for (size_t i = 0; i < count; i++) {
-		blobs[i].found = false;
-		sorted[i] = &blobs[i];
-	}
-	qsort(sorted, count, sizeof(struct remote_blob *), compare_blobs);
 	for (size_t at = 0; at < count && rc == 0; at += BLOBS_AT_ONCE)
 		rc = ask_remotes(repository, sorted + at,
 				 count - at < BLOBS_AT_ONCE ? count - at : BLOBS_AT_ONCE);
 	free(sorted);
+	return rc;
+}
+
+/* ---- symbolic links -------------------------------------------------------------------------- */
+
+/* Takes lines ":MODE MODE BLOB BLOB LETTER<tab>PATH": marks the blobs of links first, then takes
+ * the mark from those that are files elsewhere. */
+static void take_links(const char *text, bool links, struct remote_blob **sorted, size_t count)
+{
+	const size_t second_mode = 8;
+	const size_t second_blob = 15 + BLOB_HEX_SIZE + 1;
+
+	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line != 0) {
+		bool is_link;
+
+		if (*line != ':' || strcspn(line, "\n") < second_blob + BLOB_HEX_SIZE)
+			continue;
+		is_link = strncmp(line + second_mode, "120000", 6) == 0;
+		if (is_link == links)
+			mark(sorted, count, line + second_blob, links);
+	}
+}
+
+int repository_find_links(const struct repository *repository, const char *const *arguments,
+			  struct remote_blob *blobs, size_t count)
+{
+	static const char *const first[] = {"-c",          "log.showRoot=true", "log",
+					    "-m",          "--no-renames",      "--raw",
+					    "--no-abbrev", "--no-ext-diff",     "--format="};
+	const size_t first_count = sizeof(first) / sizeof(first[0]);
+	struct remote_blob **sorted = sort_blobs(blobs, count);
+	struct buffer text = BUFFER_INIT;
+	const char **args;
+	size_t arguments_count = 0;
+	int rc = -1;
+
+	while (arguments[arguments_count])
+		arguments_count++;
+	args = calloc(first_count + arguments_count + 2, sizeof(*args));
+	if (!args || !sorted) {
+		report_error("out of memory");
+		goto out;
+	}
+	memcpy(args, first, sizeof(first));
+	memcpy(args + first_count, arguments, arguments_count * sizeof(*args));
+	args[first_count + arguments_count] = "--"; /* none of them is a path */
+	rc = repository_git_reported(repository, NULL,
+				     (struct git_run){.args = args, .output = &text},
+				     "git cannot list the changes in question");
+	buffer_u8(&text, 0);
+	if (rc == 0 && buffer_failed(&text))
+		rc = report_error("out of memory");
+	if (rc == 0) {
+		take_links((const char *)text.data, true, sorted, count);
+		take_links((const char *)text.data, false, sorted, count);
+	}
+out:
+	buffer_release(&text);
+	free(sorted);
+	free(args);
 	return rc;
 }
 

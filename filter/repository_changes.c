@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What is staged, what may have changed in the work tree, and what a word means as a revision or
  * path. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "filter/report.h"
 #include "filter/repository_private.h"
@@ -54,6 +56,34 @@ bool repository_is_commit(const struct repository *repository, const char *text)
 bool repository_has_head(const struct repository *repository)
 {
 	return repository_is_commit(repository, "HEAD");
+}
+
+bool repository_lacks_index(const struct repository *repository)
+{
+	return repository->work_tree && access(repository->index_path, F_OK) != 0 &&
+	       errno == ENOENT && repository_has_head(repository);
+}
+
+int repository_make_index(const struct repository *repository)
+{
+	static const char *const read_tree[] = {"read-tree", "HEAD", NULL};
+	static const char *const reapply[] = {"sparse-checkout", "reapply", NULL};
+	struct buffer output = BUFFER_INIT;
+	int rc;
+
+	if (!repository_lacks_index(repository))
+		return 0;
+	rc = repository_git_reported(repository, NULL, (struct git_run){.args = read_tree},
+				     "git cannot make an index of HEAD");
+	if (rc == 0 && repository_config_bool(repository, "core.sparseCheckout", false))
+		rc = repository_git_reported(repository, NULL,
+					     (struct git_run){.args = reapply, .output = &output},
+					     "git cannot mark what a sparse checkout leaves out");
+	buffer_release(&output);
+	if (rc == 0)
+		report_note("the checkout of this clone was not completed; `git restore :/` writes "
+			    "the files that git-brevis does not keep");
+	return rc;
 }
 
 /* True if git finds something in the index for each of the pathspecs. */

@@ -4,6 +4,7 @@
  * macros, nesting, sparse and split indexes and every kind of pathspec. libgit2 reads the blobs.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -391,12 +392,54 @@ static void take_objects(struct file_list *list, char *text)
 	}
 }
 
+/* git tells the blobs of commits without their modes. A small one that is no pointer may be the
+ * target of a symbolic link; those wait here. */
+struct new_blobs {
+	int (*each)(void *ctx, const struct tracked_file *file);
+	void *ctx;
+	struct buffer files; /* of struct tracked_file, whose paths are the list's */
+	struct buffer blobs; /* of struct remote_blob, one for each */
+};
+
+static int hold_back_links(void *ctx, const struct tracked_file *file)
+{
+	struct new_blobs *n = ctx;
+	struct remote_blob blob = {.found = false};
+
+	if (file->is_pointer || file->blob_missing || file->blob_size >= PATH_MAX)
+		return n->each(n->ctx, file);
+	memcpy(blob.blob, file->blob, sizeof(blob.blob));
+	buffer_append(&n->files, file, sizeof(*file));
+	buffer_append(&n->blobs, &blob, sizeof(blob));
+	return 0;
+}
+
+/* Tells of what was held back and is no link. */
+static int tell_held_back(const struct repository *repository, const char *const *arguments,
+			  struct new_blobs *n)
+{
+	const struct tracked_file *file = (const struct tracked_file *)(void *)n->files.data;
+	struct remote_blob *blob = (struct remote_blob *)(void *)n->blobs.data;
+	size_t count = n->files.size / sizeof(*file);
+	int rc = 0;
+
+	if (buffer_failed(&n->files) || buffer_failed(&n->blobs))
+		return report_error("out of memory");
+	if (count)
+		rc = repository_find_links(repository, arguments, blob, count);
+	for (size_t i = 0; i < count && rc == 0; i++)
+		if (!blob[i].found)
+			rc = n->each(n->ctx, &file[i]);
+	return rc;
+}
+
 int repository_each_new_blob(struct repository *repository, const char *tip,
 			     const char *const *arguments,
 			     int (*each)(void *ctx, const struct tracked_file *file), void *ctx)
 {
 	struct file_list list = {BUFFER_INIT, BUFFER_INIT};
 	struct scratch_index scratch = {NULL, -1};
+	struct new_blobs new_blobs = {.each = each, .ctx = ctx};
 	struct buffer text = BUFFER_INIT;
 	int rc = list_objects(repository, arguments, &text);
 
@@ -411,8 +454,12 @@ int repository_each_new_blob(struct repository *repository, const char *tip,
 		goto out;
 	rc = scratch_index_make(repository, tip, &scratch);
 	if (rc == 0)
-		rc = each_filtered(repository, scratch.path, &list, each, ctx);
+		rc = each_filtered(repository, scratch.path, &list, hold_back_links, &new_blobs);
+	if (rc == 0)
+		rc = tell_held_back(repository, arguments, &new_blobs);
 out:
+	buffer_release(&new_blobs.files);
+	buffer_release(&new_blobs.blobs);
 	scratch_index_remove(&scratch);
 	list_release(&list);
 	buffer_release(&text);

@@ -58,6 +58,33 @@ static enum smudge_result fail_object(const struct job *job, const char *cause)
 	return SMUDGE_FAILED;
 }
 
+/* Of an object of the wrong size git-lfs knows that it has to come again. */
+static enum smudge_result fail_size(const struct job *job)
+{
+	char *object = object_store_path(job->ws->store, job->pointer->oid);
+
+	report_error("%s: its object %s is damaged: wrong size (%" PRIu64
+		     " bytes instead of %" PRIu64 "); `git brevis pull` downloads it again",
+		     job->path, object ? object : job->pointer->oid, job->file.source.size,
+		     job->pointer->size);
+	free(object);
+	return SMUDGE_FAILED;
+}
+
+/* The object is here, but the system does not hand out its bytes. What they are, nobody knows. */
+static enum smudge_result fail_reading(const struct job *job, int failure)
+{
+	char *object = object_store_path(job->ws->store, job->pointer->oid);
+
+	report_error("%s: its object %s cannot be read: %s; %s", job->path,
+		     object ? object : job->pointer->oid, strerror(failure),
+		     failure == EIO
+			     ? "check the disk, then move that file away and run `git brevis pull`"
+			     : "make that a file that can be read");
+	free(object);
+	return SMUDGE_FAILED;
+}
+
 static enum smudge_result fail_archive(const struct job *job, const struct brevis_error *err)
 {
 	if (job->outlet.failure)
@@ -70,6 +97,11 @@ static enum smudge_result fail_archive(const struct job *job, const struct brevi
 	case BREVIS_E_NOMEM:
 		report_error("%s: out of memory", job->path);
 		return SMUDGE_FAILED;
+	case BREVIS_E_IO:
+		/* Not ENODATA: a file that became shorter is damage. */
+		if (job->file.failure && job->file.failure != ENODATA)
+			return fail_reading(job, job->file.failure);
+		return fail_object(job, err->message);
 	default:
 		return fail_object(job, err->message);
 	}
@@ -132,7 +164,12 @@ static enum smudge_result pass_through(struct job *job)
 		fail_outlet(job);
 		goto out;
 	default:
-		fail_object(job, strerror(errno));
+		if (job->file.failure == ENODATA)
+			fail_object(job, "it became shorter while it was read");
+		else if (job->file.failure)
+			fail_reading(job, job->file.failure);
+		else
+			report_error("%s: out of memory", job->path);
 		goto out;
 	}
 	brevis_sha256_final(passage.sha, digest);
@@ -153,7 +190,6 @@ enum smudge_result smudge_pointer(struct workspace *ws, const char *path,
 {
 	struct job job = {.ws = ws, .path = path, .pointer = pointer, .outlet = {write, ctx, 0}};
 	enum smudge_result result;
-	char cause[96];
 
 	if (pointer->size == 0) {
 		report_trace("smudge %s: empty", path);
@@ -161,11 +197,9 @@ enum smudge_result smudge_pointer(struct workspace *ws, const char *path,
 	}
 	if (object_file_open(&job.file, ws->store, pointer->oid) != 0)
 		return errno == ENOENT || errno == ENOTDIR ? SMUDGE_MISSING
-							   : fail_object(&job, strerror(errno));
+							   : fail_reading(&job, errno);
 	if (job.file.source.size != pointer->size) {
-		snprintf(cause, sizeof(cause), "wrong size, %" PRIu64 " bytes instead of %" PRIu64,
-			 job.file.source.size, pointer->size);
-		result = fail_object(&job, cause);
+		result = fail_size(&job);
 	} else if (object_file_is_archive(&job.file)) {
 		result = decode(&job);
 	} else {

@@ -32,9 +32,16 @@ void stored_look(const struct workspace *ws, const struct pointer *pointer, stru
 	struct object_file file;
 
 	memset(out, 0, sizeof(*out));
-	if (pointer->size == 0 || object_file_open(&file, ws->store, pointer->oid) < 0)
+	if (pointer->size == 0) {
+		out->is_here = out->is_known = true;
+		memcpy(out->original_oid, STORED_EMPTY_OID, sizeof(out->original_oid));
+		return;
+	}
+	if (object_file_open(&file, ws->store, pointer->oid) < 0)
 		return;
 	out->is_here = file.source.size == pointer->size;
+	out->is_cut = !out->is_here;
+	out->found_size = file.source.size;
 	out->is_archive = out->is_here && object_file_is_archive(&file);
 	if (out->is_archive)
 		take_archive(&file, out);

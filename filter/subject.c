@@ -58,13 +58,14 @@ static int open_object(struct subject *subject, const struct workspace *ws, cons
 			return report_error("%s: its object %.12s is not here; `git brevis pull` "
 					    "downloads it",
 					    name, pointer->oid);
-		return report_error("%s: its object %.12s cannot be read: %s", name, pointer->oid,
-				    strerror(errno));
+		return report_error("%s: its object %.12s cannot be read: %s; make that a file "
+				    "that can be read",
+				    name, pointer->oid, strerror(errno));
 	}
 	if (subject->file.source.size == pointer->size)
 		return 0;
-	report_error("%s: its object %.12s is damaged: wrong size, %" PRIu64
-		     " bytes instead of %" PRIu64 "; see `git brevis fsck`",
+	report_error("%s: its object %.12s is damaged: wrong size (%" PRIu64
+		     " bytes instead of %" PRIu64 "); `git brevis pull` downloads it again",
 		     name, pointer->oid, subject->file.source.size, pointer->size);
 	object_file_close(&subject->file);
 	return -1;
@@ -76,6 +77,8 @@ int subject_open(struct subject *subject, const struct workspace *ws, const char
 
 	memset(subject, 0, sizeof(*subject));
 	subject->file.fd = -1;
+	if (!*name)
+		return report_error("an empty name is no file; name one");
 	if (look_at_file(subject, name, &reason))
 		return 0;
 	if (!subject->has_pointer && ws->repository)
@@ -88,7 +91,8 @@ int subject_open(struct subject *subject, const struct workspace *ws, const char
 			"not in; go there and try again",
 			name);
 	if (reason)
-		return report_error("cannot read %s: %s", name, strerror(reason));
+		return report_error("cannot read %s: %s; %s", name, strerror(reason),
+				    reason == EACCES ? "make it readable" : "check its name");
 	return report_error("%s is no archive of git-brevis, and git has none for it", name);
 }
 

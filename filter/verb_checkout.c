@@ -15,7 +15,7 @@ int verb_checkout(const struct command *self, int argc, char **argv)
 		return code;
 	if (workspace_open(&ws) < 0)
 		return EXIT_FATAL;
-	code = checkout_files(&ws, (const char *const *)argv, (size_t)count, false);
+	code = checkout_files(&ws, (const char *const *)argv, (size_t)count, CHECKOUT_LOCAL);
 	hooks_ensure(ws.repository);
 	hooks_warn(ws.repository);
 	workspace_close(&ws);

@@ -59,14 +59,6 @@ static bool is_archive(const struct job *job)
 	       brevis_is_archive(head, sizeof(head));
 }
 
-static int fail(const struct job *job, const struct brevis_error *err)
-{
-	if (err->status == BREVIS_E_UNSUPPORTED || err->status == BREVIS_E_NOMEM ||
-	    err->status == BREVIS_E_LIMIT)
-		return report_error("cannot decompress %s: %s", job->in.name, err->message);
-	return report_error("%s is damaged: %s", job->in.name, err->message);
-}
-
 static int pass_on(void *ctx, const void *data, size_t len)
 {
 	struct job *job = ctx;
@@ -83,9 +75,11 @@ static int decompress(struct job *job, const char *out)
 	int result = -1;
 
 	if (!is_archive(job))
-		return report_error("%s is no archive of git-brevis", job->in.name);
+		return report_error(
+			"%s is no archive of git-brevis; there is nothing to decompress",
+			job->in.name);
 	if (brevis_archive_open(&job->source, &archive, &err) != BREVIS_OK)
-		return fail(job, &err);
+		return codec_report_archive("decompress", job->in.name, &err);
 	job->output =
 		output_file_open(out, job->arguments.force,
 				 S_ISREG(job->in.st.st_mode) ? job->in.st.st_mode : (mode_t)0666);
@@ -102,7 +96,7 @@ static int decompress(struct job *job, const char *out)
 	if (output_file_failed(job->output))
 		output_file_flush(job->output);
 	else
-		fail(job, &err);
+		codec_report_archive("decompress", job->in.name, &err);
 out:
 	output_file_free(job->output);
 	brevis_archive_free(archive);

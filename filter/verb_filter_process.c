@@ -20,7 +20,8 @@ struct delayed {
 	char *path;
 	struct pointer pointer;
 	bool named;   /* git was told that it can ask */
-	bool missing; /* its object did not come; why was reported */
+	bool tried;   /* its object was asked for */
+	bool missing; /* ... and did not come; why was reported */
 	TAILQ_ENTRY(delayed) link;
 };
 
@@ -30,7 +31,7 @@ struct process_filter {
 	struct workspace ws;
 	struct delayed_list delayed; /* in the order of git's requests */
 	void *by_path;               /* the same, a tree of tsearch() */
-	size_t waiting;              /* how many of them were not named yet */
+	size_t waiting;              /* how many of them were not tried yet */
 	bool skip;                   /* pointers stay pointers */
 };
 
@@ -124,7 +125,7 @@ static struct delayed *find_delayed(struct process_filter *filter, const char *p
 
 static void forget_delayed(struct process_filter *filter, struct delayed *one)
 {
-	if (!one->named)
+	if (!one->tried)
 		filter->waiting--;
 	tdelete(one, &filter->by_path, compare_paths);
 	TAILQ_REMOVE(&filter->delayed, one, link);
@@ -242,7 +243,7 @@ out:
 
 /* ---- delayed paths -------------------------------------------------------------------------- */
 
-/* Downloads what all paths that were not named yet are waiting for, in one go. */
+/* Downloads what all paths that were not tried yet are waiting for, in one go. */
 static void fetch_delayed(struct process_filter *filter)
 {
 	struct lfs_want *want = calloc(filter->waiting, sizeof(*want));
@@ -251,7 +252,7 @@ static void fetch_delayed(struct process_filter *filter)
 
 	TAILQ_FOREACH(one, &filter->delayed, link)
 	{
-		if (want && !one->named)
+		if (want && !one->tried)
 			want[count++] = (struct lfs_want){one->path, one->pointer};
 	}
 	if (want)
@@ -259,27 +260,44 @@ static void fetch_delayed(struct process_filter *filter)
 	else
 		report_error("cannot download objects: out of memory");
 	free(want);
+	TAILQ_FOREACH(one, &filter->delayed, link)
+	{
+		if (!one->tried)
+			one->missing = !object_store_has(filter->ws.store, &one->pointer);
+		one->tried = true;
+	}
+	filter->waiting = 0;
 }
 
-/* The first call after paths were delayed downloads and names them all; the next names none, by
- * which git knows that it has everything. */
+/* Names the paths that are ready, or those whose object did not come. Returns how many. */
+static size_t name_paths(struct process_filter *filter, struct session *session, bool missing)
+{
+	struct delayed *one;
+	size_t count = 0;
+
+	TAILQ_FOREACH(one, &filter->delayed, link)
+	{
+		if (one->named || one->missing != missing)
+			continue;
+		one->named = true;
+		session_name_path(session, one->path);
+		count++;
+	}
+	return count;
+}
+
+/* The first call after paths were delayed downloads what they all wait for, and names those whose
+ * objects are here. What did not come is named by a call of its own: git asks for the paths one by
+ * one and ends at the first that fails, so all others have to be written by then. A call that names
+ * none tells git that it has everything. */
 static void list_available(void *ctx, struct session *session)
 {
 	struct process_filter *filter = ctx;
-	struct delayed *one;
 
-	if (filter->waiting == 0)
-		return;
-	fetch_delayed(filter);
-	TAILQ_FOREACH(one, &filter->delayed, link)
-	{
-		if (one->named)
-			continue;
-		one->missing = !object_store_has(filter->ws.store, &one->pointer);
-		one->named = true;
-		session_name_path(session, one->path);
-	}
-	filter->waiting = 0;
+	if (filter->waiting)
+		fetch_delayed(filter);
+	if (name_paths(filter, session, false) == 0)
+		name_paths(filter, session, true);
 }
 
 int verb_filter_process(const struct command *self, int argc, char **argv)

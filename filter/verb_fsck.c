@@ -14,6 +14,9 @@
 #include "filter/stream.h"
 #include "filter/text.h"
 
+/* What to do about it: fsck itself moves it away, unless it is a dry run. */
+#define BAD_OBJECT "; `git brevis fsck` and then `git brevis pull` replace it"
+
 struct fsck {
 	struct workspace *ws;
 	bool objects;
@@ -57,19 +60,19 @@ static int remember(void **tree, const char *name)
 	return 0;
 }
 
-/* Decodes an archive without keeping what comes out. */
-static bool decodes(const struct workspace *ws, const struct object_file *file,
-		    struct brevis_error *err)
+/* Decodes an archive without keeping what comes out. Returns a BREVIS_... code. */
+static int decode(const struct workspace *ws, const struct object_file *file,
+		  struct brevis_error *err)
 {
 	struct brevis_decode_options options = {.threads = ws->threads};
 	struct brevis_archive *archive;
 	int rc = brevis_archive_open(&file->source, &archive, err);
 
 	if (rc != BREVIS_OK)
-		return false;
+		return rc;
 	rc = brevis_archive_decode(archive, &options, NULL, NULL, err);
 	brevis_archive_free(archive);
-	return rc == BREVIS_OK;
+	return rc;
 }
 
 /* Moves an object that is not what its name says out of the way, where git-lfs moves them too. Then
@@ -86,7 +89,8 @@ static void set_aside(struct fsck *f, const struct pointer *pointer)
 		goto out;
 	}
 	if (mkdir(to, 0777) != 0 && errno != EEXIST) {
-		report_error("%s: cannot make the directory: %s", to, strerror(errno));
+		report_error("%s: cannot make the directory: %s; make that above it writable", to,
+			     strerror(errno));
 		goto out;
 	}
 	free(to);
@@ -95,7 +99,8 @@ static void set_aside(struct fsck *f, const struct pointer *pointer)
 	if (!from || !to)
 		report_error("out of memory");
 	else if (rename(from, to) != 0)
-		report_error("%s: cannot move it to %s: %s", from, to, strerror(errno));
+		report_error("%s: cannot move it to %s: %s; move it away by hand", from, to,
+			     strerror(errno));
 	else
 		report_note("moved the damaged object to %s; `git brevis pull` downloads it again",
 			    to);
@@ -112,27 +117,34 @@ static bool find_fault(const struct fsck *f, const struct pointer *pointer,
 	uint8_t sha256[BREVIS_SHA256_SIZE];
 	char hex[OID_HEX_SIZE + 1];
 	struct brevis_error err = {.message = ""};
+	int rc;
 
 	text[0] = 0;
 	if (file->source.size != pointer->size) {
 		snprintf(text, len,
-			 "object %.12s is damaged: it has %" PRIu64 " bytes instead of %" PRIu64,
+			 "object %.12s is damaged: wrong size, %" PRIu64
+			 " bytes instead of %" PRIu64 BAD_OBJECT,
 			 pointer->oid, file->source.size, pointer->size);
 		return true;
 	}
 	if (source_digest(&file->source, sha256) < 0) {
-		snprintf(text, len, "object %.12s cannot be read: %s", pointer->oid,
-			 strerror(errno));
+		snprintf(text, len, "object %.12s cannot be read: %s; make it readable",
+			 pointer->oid, strerror(errno));
 		return false;
 	}
 	digest_to_hex(sha256, hex);
 	if (strcmp(hex, pointer->oid) != 0) {
-		snprintf(text, len, "object %.12s is damaged: its SHA-256 is %.12s...",
+		snprintf(text, len, "object %.12s is damaged: its SHA-256 is %.12s..." BAD_OBJECT,
 			 pointer->oid, hex);
 		return true;
 	}
-	if (object_file_is_archive(file) && !decodes(f->ws, file, &err))
-		snprintf(text, len, "object %.12s does not restore: %s", pointer->oid, err.message);
+	rc = object_file_is_archive(file) ? decode(f->ws, file, &err) : BREVIS_OK;
+	if (rc != BREVIS_OK)
+		snprintf(text, len, "object %.12s does not restore: %s; %s", pointer->oid,
+			 err.message,
+			 rc == BREVIS_E_UNSUPPORTED || rc == BREVIS_E_LIMIT
+				 ? "a newer git-brevis may do it"
+				 : "it was stored so: add the original file again");
 	return false;
 }
 
@@ -151,8 +163,14 @@ static int check_object(struct fsck *f, const char *path, const struct pointer *
 	if (is_new <= 0)
 		return is_new;
 	if (object_file_open(&file, f->ws->store, pointer->oid) < 0) {
-		snprintf(text, sizeof(text), "object %.12s is %s", pointer->oid,
-			 errno == ENOENT ? "not here" : strerror(errno));
+		if (errno == ENOENT)
+			snprintf(text, sizeof(text),
+				 "object %.12s is not here; `git brevis pull` downloads it",
+				 pointer->oid);
+		else
+			snprintf(text, sizeof(text),
+				 "object %.12s cannot be read: %s; make it a file that can be read",
+				 pointer->oid, strerror(errno));
 		found(f, path, text);
 		return 0;
 	}
@@ -193,9 +211,13 @@ static int check_file(void *ctx, const struct tracked_file *file)
 	if (file->blob_missing)
 		return 0;
 	if (f->pointers && !file->is_pointer && file->blob_size > 0)
-		found(f, file->path, "is committed raw, not as a pointer");
+		found(f, file->path,
+		      "is committed raw, not as a pointer; `git add --renormalize` and a commit "
+		      "keep it");
 	if (f->pointers && file->is_pointer && !file->is_canonical)
-		found(f, file->path, "its pointer is not in the canonical form");
+		found(f, file->path,
+		      "its pointer is not in the canonical form; `git add --renormalize` and a "
+		      "commit rewrite it");
 	return f->objects && file->is_pointer ? check_object(f, file->path, &file->pointer) : 0;
 }
 
@@ -296,10 +318,18 @@ int verb_fsck(const struct command *self, int argc, char **argv)
 {
 	struct fsck f = {.dry_run = false};
 	struct workspace ws;
-	const struct option_spec table[] = {{.name = "objects", .flag = &f.objects},
-					    {.name = "pointers", .flag = &f.pointers},
-					    {.letter = 'd', .name = "dry-run", .flag = &f.dry_run},
-					    {0}};
+	const struct option_spec table[] = {
+		{.name = "objects",
+		 .flag = &f.objects,
+		 .help = "check objects only: read, hash and decode each"},
+		{.name = "pointers",
+		 .flag = &f.pointers,
+		 .help = "check pointers only, reading no object"},
+		{.letter = 'd',
+		 .name = "dry-run",
+		 .flag = &f.dry_run,
+		 .help = "leave damaged objects where they are"},
+		{0}};
 	int code;
 	int count = options_parse(self, argc, argv, table, &code);
 	int rc;

@@ -25,6 +25,7 @@ static void print_all(FILE *out)
 int verb_help(const struct command *self, int argc, char **argv)
 {
 	static const struct option_spec none[] = {{0}};
+	static char asked[] = "-h";
 	const struct command *command;
 	int code;
 
@@ -42,8 +43,11 @@ int verb_help(const struct command *self, int argc, char **argv)
 		return EXIT_DONE;
 	}
 	for (command = commands; command->name; command++) {
+		char *words[] = {argv[0], asked, NULL};
+
+		/* The verb itself knows its options. */
 		if (strcmp(command->name, argv[0]) == 0)
-			return command_usage(command, 1);
+			return command->run(command, 2, words);
 	}
 	report_error("there is no verb '%s'; `git brevis help` lists them", argv[0]);
 	return EXIT_USAGE;

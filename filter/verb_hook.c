@@ -47,7 +47,7 @@ static int pre_push(struct workspace *ws, int argc, char **argv)
 		report_warning("pushing in spite of that, as brevis.allowIncompletePush says");
 		return code;
 	}
-	report_error("not pushed: the remote would lack %d object%s; `git -c "
+	report_error("not pushed: the remote would lack %d good object%s; `git -c "
 		     "brevis.allowIncompletePush=true -c lfs.allowincompletepush=true push` pushes "
 		     "nevertheless",
 		     missing, missing == 1 ? "" : "s");
@@ -59,7 +59,9 @@ static int complete(struct workspace *ws)
 {
 	if (!repository_config_bool(ws->repository, "brevis.autocheckout", false))
 		return EXIT_DONE;
-	return checkout_files(ws, NULL, 0, true);
+	/* git has done its work by now: what is left to do is told, and does not make it fail. */
+	checkout_files(ws, NULL, 0, CHECKOUT_HOOK);
+	return EXIT_DONE;
 }
 
 /* post-checkout OLD NEW FLAG: FLAG is 0 when single files were checked out. */
@@ -94,7 +96,7 @@ int verb_hook(const struct command *self, int argc, char **argv)
 		if (strcmp(argv[1], hooks[i].name) != 0)
 			continue;
 		if (workspace_open(&ws) < 0)
-			return EXIT_FATAL;
+			return hooks[i].run == pre_push ? EXIT_FATAL : EXIT_DONE;
 		code = hooks[i].run(&ws, argc - 2, argv + 2);
 		workspace_close(&ws);
 		return code;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "filter/codec_arguments.h"
 #include "filter/inspect_json.h"
 #include "filter/options.h"
 #include "filter/report.h"
@@ -144,7 +145,7 @@ static int inspect(const struct workspace *ws, const char *name, bool json)
 		status = print_tensors(archive, &err);
 	}
 	if (status != BREVIS_OK)
-		report_error("cannot inspect %s: %s", name, err.message);
+		codec_report_archive("inspect", name, &err);
 	brevis_archive_free(archive);
 	subject_close(&subject);
 	return status == BREVIS_OK ? 0 : -1;
@@ -153,7 +154,7 @@ static int inspect(const struct workspace *ws, const char *name, bool json)
 int verb_inspect(const struct command *self, int argc, char **argv)
 {
 	bool json = false;
-	const struct option_spec options[] = {{0, "json", &json, NULL}, {0}};
+	const struct option_spec options[] = {{0, "json", &json, NULL, "write JSON"}, {0}};
 	struct workspace ws;
 	int result;
 	int code;

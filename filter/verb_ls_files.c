@@ -85,17 +85,21 @@ static void print_text(const struct listing *l, const struct tracked_file *file,
 static int list_file(void *ctx, const struct tracked_file *file)
 {
 	const struct listing *l = ctx;
+	struct tracked_file shown = *file;
 	struct stored stored = {.is_here = false};
 
-	/* What is raw, git-brevis does not keep; `git brevis status` names it. */
-	if (!file->is_pointer)
+	/* What is raw, git-brevis does not keep; `git brevis status` names it. Nothing needs no
+	 * pointer: it is kept as it is. */
+	if (!file->is_pointer && (file->blob_missing || file->blob_size > 0))
 		return 0;
+	if (!file->is_pointer)
+		memcpy(shown.pointer.oid, STORED_EMPTY_OID, sizeof(shown.pointer.oid));
 	if (l->json || l->sizes)
-		stored_look(l->ws, &file->pointer, &stored);
+		stored_look(l->ws, &shown.pointer, &stored);
 	if (l->json)
-		print_json(l, file, &stored);
+		print_json(l, &shown, &stored);
 	else
-		print_text(l, file, &stored);
+		print_text(l, &shown, &stored);
 	return 0;
 }
 
@@ -135,11 +139,20 @@ int verb_ls_files(const struct command *self, int argc, char **argv)
 	struct workspace ws;
 	bool json = false;
 	const struct option_spec table[] = {
-		{.letter = 'l', .name = "long", .flag = &l.long_oid},
-		{.letter = 's', .name = "size", .flag = &l.sizes},
-		{.letter = 'n', .name = "name-only", .flag = &l.name_only},
-		{.letter = 'z', .flag = &l.nul},
-		{.name = "json", .flag = &json},
+		{.letter = 'l',
+		 .name = "long",
+		 .flag = &l.long_oid,
+		 .help = "show whole object names, not 10 digits"},
+		{.letter = 's',
+		 .name = "size",
+		 .flag = &l.sizes,
+		 .help = "show sizes, and how much is saved"},
+		{.letter = 'n',
+		 .name = "name-only",
+		 .flag = &l.name_only,
+		 .help = "show paths only"},
+		{.letter = 'z', .flag = &l.nul, .help = "end each path with NUL, unescaped"},
+		{.name = "json", .flag = &json, .help = "write JSON"},
 		{0}};
 	int code;
 	int count = options_parse(self, argc, argv, table, &code);

@@ -76,7 +76,7 @@ int verb_pull(const struct command *self, int argc, char **argv)
 		argv++;
 		count--;
 	}
-	code = checkout_files(&ws, (const char *const *)argv, (size_t)count, true);
+	code = checkout_files(&ws, (const char *const *)argv, (size_t)count, CHECKOUT_PULL);
 	hooks_ensure(ws.repository);
 	hooks_warn(ws.repository);
 	workspace_close(&ws);

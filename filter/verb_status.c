@@ -34,7 +34,7 @@ static const char *const state_titles[STATES] = {
 	"Changed in the work tree, not staged (`git add`):",
 	"Deleted in the work tree:",
 	"Pointers in the work tree (`git brevis checkout` restores the files):",
-	"Objects that are not here (`git brevis pull` downloads them):",
+	"Objects that are missing or damaged (`git brevis pull` downloads them):",
 	"Complete, but their objects are missing or damaged (`git brevis pull` downloads them; if "
 	"no "
 	"remote has them, `touch` and `git add` make them anew):",
@@ -105,11 +105,15 @@ static enum state look_at_file(struct status *s, const struct tracked_file *file
 		return STATE_DELETED;
 	if (file->is_pointer && checkout_is_due(top, file, &look)) {
 		stored_look(s->ws, &file->pointer, &stored);
-		return stored.is_here || file->pointer.size == 0 ? STATE_POINTER : STATE_MISSING;
+		return stored.is_here ? STATE_POINTER : STATE_MISSING;
 	}
 	if (!find_path(&s->touched, &s->touched_at, 0, file->path))
 		return full_or_lost(s, file);
-	if (look.kind == WORK_CONTENT && file->is_pointer &&
+	/* Nothing stays nothing, whatever its times. */
+	if (look.kind == WORK_EMPTY && !file->blob_missing && file->pointer.size == 0)
+		return full_or_lost(s, file);
+	/* What only begins like an archive is kept like any content. */
+	if ((look.kind == WORK_CONTENT || look.kind == WORK_ARCHIVE) && file->is_pointer &&
 	    stored_matches(s->ws, &file->pointer, file->path, (uint64_t)look.stat.st_size))
 		return full_or_lost(s, file);
 	return STATE_CHANGED;
@@ -268,12 +272,18 @@ static int print_json(const struct status *s)
 	return json_end(json) < 0 ? report_error("out of memory") : 0;
 }
 
+/* Returns an exit code, or -1 after reporting. */
 static int run(struct status *s, char **paths, int count, bool porcelain, bool json, bool nul)
 {
 	struct repository *repository = s->ws->repository;
 
 	if (!repository_work_tree(repository))
 		return report_error("there is no work tree here to tell the status of");
+	if (repository_lacks_index(repository)) {
+		report_error("the checkout of this clone was not completed; `git brevis pull` and "
+			     "then `git restore :/` complete it");
+		return EXIT_FOUND;
+	}
 	if (repository_staged(repository, &s->staged) < 0 ||
 	    repository_touched(repository, &s->touched) < 0 ||
 	    repository_each_tracked(repository, NULL, (const char *const *)paths, (size_t)count,
@@ -297,9 +307,12 @@ int verb_status(const struct command *self, int argc, char **argv)
 	bool json = false;
 	bool nul = false;
 	const struct option_spec table[] = {
-		{.letter = 'p', .name = "porcelain", .flag = &porcelain},
-		{.letter = 'j', .name = "json", .flag = &json},
-		{.letter = 'z', .flag = &nul},
+		{.letter = 'p',
+		 .name = "porcelain",
+		 .flag = &porcelain,
+		 .help = "lines for scripts: git's two letters, a word, the path"},
+		{.letter = 'j', .name = "json", .flag = &json, .help = "write JSON"},
+		{.letter = 'z', .flag = &nul, .help = "like --porcelain, each line ends with NUL"},
 		{0}};
 	struct entry *e;
 	size_t count;
@@ -311,7 +324,9 @@ int verb_status(const struct command *self, int argc, char **argv)
 	if (workspace_open(&ws) < 0)
 		return EXIT_FATAL;
 	s.ws = &ws;
-	code = run(&s, argv, paths, porcelain || nul, json, nul) < 0 ? EXIT_FATAL : EXIT_DONE;
+	code = run(&s, argv, paths, porcelain || nul, json, nul);
+	if (code < 0)
+		code = EXIT_FATAL;
 	e = entries(&s, &count);
 	for (size_t i = 0; i < count; i++)
 		free(e[i].path);

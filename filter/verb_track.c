@@ -332,8 +332,12 @@ static int track_all(struct repository *repository, char **typed, int count, boo
 
 	for (int i = 0; i < count && rc == 0; i++) {
 		char *pattern = attributes_pattern(typed[i], literal);
+		const char *fault = pattern ? attributes_pattern_fault(pattern) : NULL;
 
-		rc = pattern ? refuse_if_for_git(pattern) : report_error("out of memory");
+		if (fault)
+			rc = report_error("'%s' %s; nothing was changed", typed[i], fault);
+		else
+			rc = pattern ? refuse_if_for_git(pattern) : report_error("out of memory");
 		free(pattern);
 	}
 	for (int i = 0; i < count && rc == 0; i++) {
@@ -365,8 +369,12 @@ int verb_track(const struct command *self, int argc, char **argv)
 {
 	bool no_guard = false;
 	bool literal = false;
-	const struct option_spec table[] = {{.name = "no-guard", .flag = &no_guard},
-					    {.name = "filename", .flag = &literal},
+	const struct option_spec table[] = {{.name = "no-guard",
+					     .flag = &no_guard,
+					     .help = "do not write lfs.fetchexclude to .lfsconfig"},
+					    {.name = "filename",
+					     .flag = &literal,
+					     .help = "take * ? [ ] as parts of a file's name"},
 					    {0}};
 	struct repository *repository;
 	int code;
@@ -375,6 +383,12 @@ int verb_track(const struct command *self, int argc, char **argv)
 
 	if (count < 0)
 		return code;
+	for (int i = 0; i < count; i++) {
+		if (*argv[i])
+			continue;
+		report_error("track: a pattern is empty; name files, like '*.safetensors'");
+		return EXIT_USAGE;
+	}
 	if (repository_open(&repository) < 0)
 		return EXIT_FATAL;
 	if (!repository_work_tree(repository)) {

@@ -11,6 +11,7 @@
 #include "filter/options.h"
 #include "filter/report.h"
 #include "filter/repository.h"
+#include "filter/text.h"
 
 /* Removes the settings that are as install wrote them. */
 static int remove_settings(const struct config_scope *scope)
@@ -21,14 +22,42 @@ static int remove_settings(const struct config_scope *scope)
 	return config_scope_unset(scope, "brevis.skipSmudge", "true");
 }
 
+/* A pre-push hook of somebody's own, which git-lfs does not touch: whether a push uploads is up to
+ * it. */
+static void tell_of_own_hook(const char *dir)
+{
+	if (hook_file_uploads(dir))
+		return;
+	report_warning(
+		"%s/pre-push is your own; it has to run `git lfs pre-push \"$@\"`, or a push "
+		"uploads no objects",
+		dir);
+}
+
+/* What git-lfs brings along is not for us to take away: committed files still need it. */
+static void tell_of_lfs(const struct repository *repository)
+{
+	printf("The hooks of this repository are git-lfs's own now, for a push still has to upload "
+	       "the\nobjects of committed files. Where none are committed any more, `git lfs "
+	       "uninstall --local`\nremoves them, `git config --local --remove-section lfs` the "
+	       "settings of git-lfs, and\n");
+	print_path(stdout, repository_lfs_dir(repository));
+	printf(" may be deleted.\n");
+}
+
 /* Ours took the place of git-lfs's hooks; objects of committed files still need those. */
-static void restore_lfs_hooks(void)
+static void restore_lfs_hooks(const struct repository *repository, const char *dir)
 {
 	static const char *const args[] = {"lfs", "update", NULL};
 	struct buffer output = BUFFER_INIT;
 	struct buffer errors = BUFFER_INIT;
 
-	if (git_run(&(struct git_run){.args = args, .output = &output, .errors = &errors}) != 0)
+	if (git_run(&(struct git_run){.args = args, .output = &output, .errors = &errors}) == 0)
+		tell_of_lfs(repository);
+	else if (hook_file_state(dir, &hook_texts[0]) == HOOK_FOREIGN ||
+		 hook_file_state(dir, &hook_texts[0]) == HOOK_MERGED)
+		tell_of_own_hook(dir);
+	else if (!hook_file_uploads(dir))
 		report_warning(
 			"git-lfs could not put its own hooks back, so a push would upload no "
 			"objects; run `git lfs update`");
@@ -49,8 +78,9 @@ static int remove_hooks(const struct repository *repository)
 			rc = hook_file_remove(dir, &hook_texts[i]);
 			removed += rc == 0;
 			if (rc < 0)
-				report_error("%s/%s: cannot remove the hook: %s", dir,
-					     hook_texts[i].name, strerror(errno));
+				report_error("%s/%s: cannot remove the hook: %s; make that a "
+					     "directory that can be written",
+					     dir, hook_texts[i].name, strerror(errno));
 		} else if (state == HOOK_MERGED && strcmp(hook_texts[i].name, "post-commit") != 0) {
 			report_note("%s/%s is your own; take the call of `git brevis hook` out of "
 				    "it yourself",
@@ -58,7 +88,7 @@ static int remove_hooks(const struct repository *repository)
 		}
 	}
 	if (rc == 0 && removed)
-		restore_lfs_hooks();
+		restore_lfs_hooks(repository, dir);
 	free(dir);
 	return rc;
 }
@@ -68,11 +98,21 @@ int verb_uninstall(const struct command *self, int argc, char **argv)
 	struct scope_options where = {.local = false};
 	bool skip_repo = false;
 	const struct option_spec table[] = {
-		{.letter = 'l', .name = "local", .flag = &where.local},
-		{.letter = 'w', .name = "worktree", .flag = &where.worktree},
-		{.name = "system", .flag = &where.system},
-		{.name = "file", .value = &where.file},
-		{.name = "skip-repo", .flag = &skip_repo},
+		{.letter = 'l',
+		 .name = "local",
+		 .flag = &where.local,
+		 .help = "settings of this repository only"},
+		{.letter = 'w',
+		 .name = "worktree",
+		 .flag = &where.worktree,
+		 .help = "settings of this work tree only"},
+		{.name = "system",
+		 .flag = &where.system,
+		 .help = "settings for all users of this machine"},
+		{.name = "file", .value = &where.file, .help = "settings in the file V"},
+		{.name = "skip-repo",
+		 .flag = &skip_repo,
+		 .help = "leave the hooks of this repository alone"},
 		{0}};
 	struct repository *repository = NULL;
 	struct config_scope scope;

@@ -42,7 +42,10 @@ static int untrack_one(const struct repository *repository, struct attributes_fi
 int verb_untrack(const struct command *self, int argc, char **argv)
 {
 	bool literal = false;
-	const struct option_spec table[] = {{.name = "filename", .flag = &literal}, {0}};
+	const struct option_spec table[] = {{.name = "filename",
+					     .flag = &literal,
+					     .help = "take * ? [ ] as parts of a file's name"},
+					    {0}};
 	struct repository *repository = NULL;
 	struct attributes_file *file = NULL;
 	char *prefix = NULL;
@@ -54,6 +57,12 @@ int verb_untrack(const struct command *self, int argc, char **argv)
 		return code;
 	if (count == 0)
 		return command_usage(self, 0);
+	for (int i = 0; i < count; i++) {
+		if (*argv[i])
+			continue;
+		report_error("untrack: a pattern is empty; `git brevis track` lists the patterns");
+		return EXIT_USAGE;
+	}
 	code = EXIT_FATAL;
 	if (repository_open(&repository) < 0)
 		return code;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "filter/codec_arguments.h"
 #include "filter/options.h"
 #include "filter/proof.h"
 #include "filter/report.h"
@@ -18,8 +19,9 @@ static int check_name(const struct subject *subject, const char *name)
 	if (source_is_object(&subject->file.source, &subject->pointer, &err))
 		return 0;
 	if (err.status == BREVIS_E_IO)
-		return report_error("%s: its object %.12s cannot be read: %s", name,
-				    subject->pointer.oid, err.message);
+		return report_error("%s: its object %.12s cannot be read: %s; make that a file "
+				    "that can be read",
+				    name, subject->pointer.oid, err.message);
 	return report_error("%s: its object %.12s is damaged: %s; see `git brevis fsck`", name,
 			    subject->pointer.oid, err.message);
 }
@@ -40,13 +42,8 @@ static int check_archive(const struct subject *subject, const struct workspace *
 		printf(": good, %" PRIu64 " bytes restore %" PRIu64 "\n", info->archive_size,
 		       info->original_size);
 		result = 0;
-	} else if (err.status == BREVIS_E_UNSUPPORTED || err.status == BREVIS_E_LIMIT) {
-		report_error("%s cannot be verified: %s; a newer git-brevis may do it", name,
-			     err.message);
-	} else if (err.status == BREVIS_E_NOMEM) {
-		report_error("cannot verify %s: out of memory", name);
 	} else {
-		report_error("%s is damaged: %s", name, err.message);
+		codec_report_archive("verify", name, &err);
 	}
 	brevis_archive_free(archive);
 	return result;

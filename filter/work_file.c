@@ -15,6 +15,9 @@
 
 #define READ_BLOCK 262144
 
+/* What helps where nothing can be written. */
+#define MAKE_WRITABLE "make its directory writable"
+
 /* ---- the way to a file ----------------------------------------------------------------------- */
 
 /* Index entries may come from a stranger's repository: names that lead elsewhere are refused. */
@@ -280,15 +283,18 @@ struct work_file *work_file_create(const char *top, const char *path, const stru
 		goto nomem;
 	file->dir = open_parent(top, file->path, &file->made, &file->leaf);
 	if (file->dir < 0) {
-		report_error("%s: cannot reach its directory: %s", path,
-			     errno == ELOOP || errno == ENOTDIR
-				     ? "a symbolic link or a file is in the way"
-				     : strerror(errno));
+		bool is_blocked = errno == ELOOP || errno == ENOTDIR;
+
+		report_error("%s: cannot reach its directory: %s; %s", path,
+			     is_blocked ? "a symbolic link or a file is in the way"
+					: strerror(errno),
+			     is_blocked ? "move that away" : MAKE_WRITABLE);
 		goto failed;
 	}
 	/* The umask takes away what the user does not want, as for every file git writes. */
 	if (open_new(file, top, executable ? 0777 : 0666) < 0) {
-		report_error("%s: cannot write beside it: %s", path, strerror(errno));
+		report_error("%s: cannot write beside it: %s; " MAKE_WRITABLE, path,
+			     strerror(errno));
 		goto failed;
 	}
 	return file;
@@ -307,8 +313,9 @@ int work_file_reserve(struct work_file *file, uint64_t size)
 		return 0;
 	if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG)
 		return 0;
-	return report_error("%s: cannot write it: %s; %llu bytes are needed; nothing was changed",
-			    file->path, strerror(errno), (unsigned long long)size);
+	return report_error(
+		"%s: cannot write it: %s; nothing was changed; make room for %llu bytes",
+		file->path, strerror(errno), (unsigned long long)size);
 }
 
 int work_file_write(void *work_file, const void *data, size_t len)
@@ -401,14 +408,17 @@ static int settle(struct work_file *file, struct stat *st)
 int work_file_commit(struct work_file *file, struct stat *st)
 {
 	if (file->reason)
-		return report_error("%s: cannot write it: %s after %llu bytes; nothing was changed",
-				    file->path, strerror(file->reason),
-				    (unsigned long long)file->written);
+		return report_error(
+			"%s: cannot write it: %s after %llu bytes; nothing was changed; "
+			"make room there",
+			file->path, strerror(file->reason), (unsigned long long)file->written);
 	if (!is_unchanged(file) || (settle(file, st) != 0 && errno == EEXIST))
-		return report_error("%s: was changed by someone else meanwhile; left as it is",
+		return report_error("%s: was changed by someone else meanwhile; left as it is; try "
+				    "again",
 				    file->path);
 	if (!file->placed)
-		return report_error("%s: cannot put it in place: %s", file->path, strerror(errno));
+		return report_error("%s: cannot put it in place: %s; " MAKE_WRITABLE, file->path,
+				    strerror(errno));
 	return 0;
 }
 

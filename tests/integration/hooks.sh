@@ -94,6 +94,24 @@ for hook in pre-push post-checkout; do
 	same_bytes "uninstall keeps somebody's $hook" "foreign/.git/hooks/$hook" "foreign-hooks/$hook"
 done
 must git brevis install --skip-repo
+must git init -q mixed
+printf '#!/bin/sh\n# a hook of somebody else\n' >mixed/.git/hooks/pre-push
+in_dir mixed run git brevis install
+contains 'install says what comes of it' "$T/err" 'uploads no objects'
+in_dir mixed run git brevis uninstall
+exits 0 'uninstall beside a pre-push of somebody else'
+is 'advises nothing that git-lfs refuses' "$(grep -c 'git lfs update' "$T/err")" 0
+contains 'but what the hook has to run' "$T/err" 'git lfs pre-push'
+must git brevis install --skip-repo
+cp "$DEMO" foreign/model.bin
+in_dir foreign run git brevis track '*.bin'
+contains 'track says what comes of a hook without git-lfs' "$T/err" 'uploads no objects'
+must git init -q given-up
+in_dir given-up must git brevis install
+in_dir given-up run git brevis uninstall
+exits 0 'uninstall'
+contains 'tells whose hooks are left, and how to remove them' "$T/out" 'git lfs uninstall --local'
+must git brevis install --skip-repo
 
 # ---- core.hooksPath ----
 
@@ -263,6 +281,38 @@ else
 fi
 must git -C raw reset -q --hard HEAD^
 
+# A symbolic link is not raw content; a small file with the same bytes is.
+ln -s model.safetensors raw/link.safetensors
+commit_all raw 'a link'
+must ln -sf elsewhere/model.safetensors raw/link.safetensors
+commit_all raw 'another link'
+must git -C raw rm -q link.safetensors
+must git -C raw commit -qm 'no link'
+check 'push of links' git -C raw push origin HEAD:links
+is 'names none as raw' "$(grep -c 'link\.safetensors' "$T/.said")" 0
+printf 'model.safetensors' >raw/small.safetensors
+must without_filter git -C raw add small.safetensors
+ln -s model.safetensors raw/link.safetensors
+must git -C raw add link.safetensors
+must git -C raw commit -qm 'a link and a raw file'
+run git -C raw push origin HEAD:side
+is 'a small raw file is named' "$(grep -c 'safetensors: 17 bytes are committed raw' "$T/err")" 1
+
+# ---- damage is not passed on ----
+
+printf 'to be damaged' >>raw/model.safetensors
+commit_all raw 'a checkpoint to be damaged'
+object=$(object_of raw model.safetensors)
+cp "$object" "$T/aside"
+printf X | must dd of="$object" bs=1 seek=5000 conv=notrunc
+run git -C raw push origin HEAD:links
+is 'a push of a damaged object is refused' "$((RC != 0))" 1
+is 'with path, cause and remedy' "$(grep -cE \
+	'^git-brevis: error: model\.safetensors: .* is damaged: .*git brevis fsck' "$T/err")" 1
+is 'and nothing arrives' "$(git -C raw.git rev-parse links)" "$(git -C raw rev-parse HEAD~2)"
+must cp "$T/aside" "$object"
+check 'once it is whole, it is pushed' git -C raw push -q origin HEAD:links
+
 # Deleting a remote branch needs no objects.
 must git -C raw push -q origin HEAD:other
 rm -rf raw/.git/lfs/objects
@@ -294,5 +344,17 @@ must git -C only push -q origin HEAD:main
 check 'a merge with brevis.autocheckout' git -C auto pull -q --ff-only origin main
 same_bytes 'post-merge completes the file' auto/model.safetensors only/model.safetensors
 is_clean 'and leaves the clone clean again' auto
+
+# What is complete is not touched, and git's own work does not fail for ours.
+must rm "$(object_of auto model.safetensors)"
+must git -C auto config remote.origin.url "file://$T/nowhere.git"
+run git -C auto checkout -q -b third
+exits 0 'a checkout without the object of a complete file'
+is 'says nothing' "$(cat "$T/err")" ""
+must rm auto/model.safetensors
+must git -C auto checkout -q -- model.safetensors
+run git -C auto checkout -q -b fourth
+exits 0 'a checkout whose pointer cannot be completed'
+contains 'says why' "$T/err" 'git-brevis: error: model.safetensors'
 
 done_testing

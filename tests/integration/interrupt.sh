@@ -51,40 +51,74 @@ stopped()
 	return "$code"
 }
 
-interrupted=0
+# took COMMAND...: runs it and sets TOOK to its time in milliseconds.
+took()
+{
+	local began
+	began=$(date +%s%N)
+	"$@"
+	TOOK=$((($(date +%s%N) - began) / 1000000))
+	note "$* takes $TOOK ms"
+}
+
+# part PERCENT: of TOOK, in seconds.
+part()
+{
+	awk -v ms="$TOOK" -v percent="$1" 'BEGIN { printf "%.3f", ms * percent / 100000 }'
+}
+
+rm -f work/*.safetensors
+in_dir work took must git brevis checkout
+midway=0
+all=0
 for signal in INT TERM KILL; do
-	for delay in 0.02 0.08 0.2; do
+	interrupted=0
+	for percent in 5 20 35 50; do
 		rm -f work/*.safetensors
-		in_dir work stopped "$signal" "$delay" git brevis checkout && continue
+		in_dir work stopped "$signal" "$(part "$percent")" git brevis checkout && continue
 		interrupted=$((interrupted + 1))
 		# A killed process cannot clean up; what it leaves must not look like a file of the user.
 		[ "$signal" = KILL ] && rm -f work/.git-brevis-*
-		whole_or_absent "checkout, SIG$signal after $delay s"
+		case $(find work -maxdepth 1 -name '*.safetensors' | wc -l) in
+		1 | 2) midway=$((midway + 1)) ;;
+		esac
+		whole_or_absent "checkout, SIG$signal at $percent %"
 	done
+	at_least "checkouts that SIG$signal interrupted" "$interrupted" 1
+	all=$((all + interrupted))
 done
-at_least 'some checkouts were interrupted' "$interrupted" 1
+at_least 'checkouts that were interrupted, of 12' "$all" 6
+at_least 'checkouts that had written some files and not all' "$midway" 1
 in_dir work check 'the next checkout completes' git brevis checkout
 listing work >"$T/restored"
 same_bytes 'every file' "$T/restored" "$T/listing"
 is_clean 'and is clean' work
 
 # git add: the object store has no half object, and no temporary file unless git-brevis was killed.
-interrupted=0
+must rm -rf work/.git/lfs work/.git/index
+in_dir work took must git add -A
+midway=0
 for signal in INT TERM KILL; do
-	for delay in 0.05 0.2; do
+	interrupted=0
+	for percent in 10 40 70; do
 		must rm -rf work/.git/lfs work/.git/index
-		in_dir work stopped "$signal" "$delay" git add -A && continue
+		in_dir work stopped "$signal" "$(part "$percent")" git add -A && continue
 		interrupted=$((interrupted + 1))
 		rm -f work/.git/index.lock
 		find work/.git/lfs/objects -type f 2>/dev/null | while read -r file; do
 			sha256sum "$file"
 		done | awk '{ n = split($2, part, "/"); if ($1 != part[n]) print $2 }' >"$T/wrong"
-		is "add, SIG$signal after $delay s: no wrong object" "$(cat "$T/wrong")" ""
-		[ "$signal" = KILL ] || is "add, SIG$signal after $delay s: no temporary file" \
-			"$(find work/.git/lfs/tmp -type f 2>/dev/null)" ""
+		is "add, SIG$signal at $percent %: no wrong object" "$(cat "$T/wrong")" ""
+		leavings=$(find work/.git/lfs/tmp -type f 2>/dev/null)
+		if [ "$signal" != KILL ]; then
+			is "add, SIG$signal at $percent %: no temporary file" "$leavings" ""
+		elif [ -n "$leavings" ]; then
+			midway=$((midway + 1))
+		fi
 	done
+	at_least "additions that SIG$signal interrupted" "$interrupted" 1
 done
-at_least 'some additions were interrupted' "$interrupted" 1
+at_least 'additions that were killed while they wrote an object' "$midway" 1
 check 'the next addition completes' git -C work add -A
 is_clean 'and changes nothing' work
 

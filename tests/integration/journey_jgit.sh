@@ -74,6 +74,25 @@ rm -rf pointers
 must git -c brevis.skipSmudge=true clone -q remote.git pointers
 same_bytes 'brevis.skipSmudge leaves pointers' pointers/model.safetensors "$T/pointer"
 
+# An object that the server lost fails the clone; it takes no other file with it, wherever its path
+# stands among them.
+model=$(basename "$(object_of work model.safetensors)")
+part=$(basename "$(object_of work 'parts/part 1.safetensors')")
+for lost in "$model" "$part"; do
+	path=model.safetensors
+	[ "$lost" = "$part" ] && path='parts/part 1.safetensors'
+	object=$(find "$T/server" -name "$lost")
+	must mv "$object" "$T/lost"
+	rm -rf lacking
+	run git clone -q remote.git lacking
+	exits 128 "a lost object ($path): the clone fails"
+	one_line 'with one line' "$path" 'the remote does not have it' 'git lfs push --all'
+	listing lacking >"$T/cloned"
+	grep -vF "$path" "$T/listing" >"$T/others"
+	same_bytes 'every other file is there, with every byte' "$T/cloned" "$T/others"
+	must mv "$T/lost" "$object"
+done
+
 # The usual commands of git-lfs still do their work.
 must rm -rf "$T/server"
 mkdir -p "$T/server"

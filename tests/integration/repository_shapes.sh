@@ -47,6 +47,37 @@ check 'push from a worktree' git -C tree push -q origin side
 must git clone -q -b side "file://$T/remote.git" of-side
 same_bytes 'which a clone then has' of-side/more.safetensors tree/more.safetensors
 
+# ---- a clone whose checkout failed ----
+
+object=$(object_path "$T/remote.git" "$(basename "$(object_of work sub/deep/model.safetensors)")")
+must mv "$object" "$T/aside"
+run git clone -q "file://$T/remote.git" failed
+exits 128 'a clone that lacks an object fails'
+check 'and leaves no index' test ! -e failed/.git/index
+in_dir failed run git brevis status
+exits 1 'status there'
+one_line 'says what to do' 'not completed' 'git brevis pull' 'git restore'
+in_dir failed run git brevis checkout
+exits 1 'checkout there'
+contains 'names the file whose object is missing' "$T/err" 'sub/deep/model.safetensors: '
+in_dir failed run git brevis pull
+exits 1 'pull there'
+contains 'names it too' "$T/err" 'sub/deep/model.safetensors: '
+same_bytes 'the other file is there' failed/model.safetensors "$DEMO"
+must mv "$T/aside" "$object"
+must rm failed/.git/index
+in_dir failed check 'pull once the object is there' git brevis pull
+must git -C failed restore :/
+complete 'the failed clone' failed
+
+must git clone -q --no-checkout "file://$T/remote.git" sparse-first
+must git -C sparse-first sparse-checkout set --no-cone /sub/
+rm -f sparse-first/.git/index
+in_dir sparse-first check 'pull in a sparse clone without an index' git brevis pull
+same_bytes 'writes what is wanted' sparse-first/sub/deep/model.safetensors \
+	work/sub/deep/model.safetensors
+check 'and no more' test ! -e sparse-first/model.safetensors
+
 # ---- where the command runs ----
 
 in_dir work/sub/deep check 'git brevis ls-files in a subdirectory' git brevis ls-files

@@ -183,14 +183,24 @@ is_clean()
 	is "$1" "$(git -C "${2:-.}" status --porcelain 2>&1)" ""
 }
 
+# own_lines: what git-brevis wrote on stderr in the last `run`: all that is neither git's own nor
+# git-lfs's. A second line of a message has no prefix by which it could be told.
+own_lines()
+{
+	# git's warning after a clone without a checkout has four lines, the last of them empty.
+	sed '/^warning: Clone succeeded, but checkout failed\.$/,+3d' "$T/err" |
+		grep -vE -e '^(fatal|error|warning|hint): ' \
+			-e '^(Downloading|Error downloading object:|Uploading LFS objects:|Errors logged to|Use `git lfs logs) '
+}
+
 # one_line DESCRIPTION [WORD...]: stderr of the last `run` holds exactly one line of git-brevis, an
 # error that has all of these words.
 one_line()
 {
 	local what=$1 word lines
 	shift
-	lines=$(grep -c '^git-brevis: ' "$T/err")
-	if [ "$lines" -ne 1 ] || ! grep -q '^git-brevis: error: ' "$T/err"; then
+	lines=$(own_lines | wc -l)
+	if [ "$lines" -ne 1 ] || ! own_lines | grep -q '^git-brevis: error: '; then
 		echo "$lines lines of git-brevis, wanted one error" >"$T/.said"
 		not_ok "$what" "$T/.said" "$T/err"
 		return 1

@@ -189,6 +189,14 @@ static void test_patterns(void **state)
 	assert_pattern("#a", false, "\\#a");
 	assert_pattern("!a", false, "\\!a");
 	assert_pattern("\"a", false, "\\\"a");
+	assert_null(attributes_pattern_fault("*.st"));
+	assert_null(attributes_pattern_fault("a../..b/..."));
+	assert_null(attributes_pattern_fault("\\#a"));
+	assert_non_null(attributes_pattern_fault(""));
+	assert_non_null(attributes_pattern_fault(".."));
+	assert_non_null(attributes_pattern_fault("../*.st"));
+	assert_non_null(attributes_pattern_fault("a/../*.st"));
+	assert_non_null(attributes_pattern_fault("[attr]a"));
 	assert_pattern("a[1]*?\\", true, "a\\[1\\]\\*\\?\\\\");
 	assert_pattern("a[1]*", false, "a[1]*");
 	assert_pattern("", false, "");

@@ -53,12 +53,37 @@ static void test_other_output(void **state)
 	expect("", "git-lfs does not say why", false);
 	expect(END, "git-lfs does not say why", false);
 	expect("git: 'lfs' is not a git command. See 'git --help'.\n",
-	       "git: 'lfs' is not a git command. See 'git --help'.", false);
+	       "git: 'lfs' is not a git command. See 'git --help'", false);
+	expect("no credentials found.\n", "no credentials found", false);
 	expect("\npanic: the last words\n\ngoroutine 1 [running]:\n", "panic: the last words",
 	       false);
 	/* What it says about another object is not the cause. */
 	expect("Error: 0000 (0000): other\n" BEGIN "its own" END "Error: 1111 (1111): later\n",
 	       "its own", false);
+}
+
+/* Each kind of cause has a remedy of its own. */
+static void test_remedies(void **state)
+{
+	static const char *const pairs[][2] = {
+		{"the remote does not have it", "git lfs push --all"},
+		{"object not found", "git lfs push --all"},
+		{"there is no remote to download it from", "git remote add"},
+		{"cannot write data to \"/x\": write /x: no space left on device", "make room"},
+		{"write /x: disk quota exceeded", "make room"},
+		{"cannot write /r/.git/lfs/objects: Permission denied", "that can be written"},
+		{"ssh: Permission denied (publickey)", "credentials"},
+		{"Git credentials for http://127.0.0.1/lfs not found", "credentials"},
+		{"Post \"http://h/x\": dial tcp 127.0.0.1:9: connect: connection refused",
+		 "when the remote can be reached"},
+		{"EOF", "when the remote can be reached"},
+		{"git: 'lfs' is not a git command", "install git-lfs"},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+		assert_non_null(strstr(lfs_remedy(pairs[i][0]), pairs[i][1]));
 }
 
 static void test_long_cause(void **state)
@@ -78,6 +103,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_causes),
 		cmocka_unit_test(test_other_output),
+		cmocka_unit_test(test_remedies),
 		cmocka_unit_test(test_long_cause),
 	};
 

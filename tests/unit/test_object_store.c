@@ -95,6 +95,7 @@ static void test_place(void **state)
 	struct fixture *f = *state;
 	struct pointer pointer = {.oid = OID, .size = 5};
 	struct object_file file;
+	uint64_t size = 0;
 	struct stat st;
 	char bytes[5];
 	char *path;
@@ -116,8 +117,12 @@ static void test_place(void **state)
 	assert_int_not_equal(file.source.read_at(file.source.ctx, bytes, 5, 1), 0);
 	assert_false(object_file_is_archive(&file));
 	object_file_close(&file);
+	assert_int_not_equal(file.failure, 0);
+	assert_false(object_store_is_cut(f->store, &pointer, &size));
 	pointer.size = 6;
 	assert_false(object_store_has(f->store, &pointer));
+	assert_true(object_store_is_cut(f->store, &pointer, &size));
+	assert_int_equal(size, 5);
 	pointer.size = 0;
 	assert_true(object_store_has(f->store, &pointer));
 }
@@ -265,6 +270,33 @@ static void test_no_object(void **state)
 	free(path);
 }
 
+/* Whether an object could be put somewhere shows without creating anything. */
+static void test_refuses(void **state)
+{
+	struct fixture *f = *state;
+	char objects[256];
+	char *where;
+	int fd;
+
+	assert_int_equal(object_store_refuses(f->store, OID, &where), 0);
+	assert_null(where);
+	assert_int_equal(object_store_refuses(f->store, NULL, &where), 0);
+	assert_int_equal(access(f->lfs, F_OK), -1);
+	place(f, OID, "hello", 5);
+	assert_int_equal(object_store_refuses(f->store, OID, &where), 0);
+	snprintf(objects, sizeof(objects), "%s/objects/01/23/" OID, f->lfs);
+	assert_int_equal(unlink(objects), 0);
+	snprintf(objects, sizeof(objects), "%s/objects/01/23", f->lfs);
+	assert_int_equal(rmdir(objects), 0);
+	fd = open(objects, O_WRONLY | O_CREAT, 0666);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(object_store_refuses(f->store, OID, &where), ENOTDIR);
+	assert_string_equal(where, objects);
+	free(where);
+	assert_int_equal(object_store_refuses(f->store, NULL, &where), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +308,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_read_back, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_store, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_refuses, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_object, set_up, tear_down),
 	};
 

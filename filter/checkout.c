@@ -301,7 +301,7 @@ int checkout_files(struct workspace *ws, const char *const *pathspecs, size_t co
 		return EXIT_FATAL;
 	unmatched = repository_unmatched(pathspecs, count);
 	if (unmatched) {
-		report_error("'%s' matches no file that git tracks; nothing was changed",
+		report_error("'%s' matches no file that git tracks; no file was changed",
 			     unmatched);
 		return EXIT_FOUND;
 	}

@@ -418,7 +418,10 @@ static int report_missing(struct download *d, const struct lfs_want *want, size_
 		item = bsearch(oid, d->items, d->count, sizeof(*d->items), find_item);
 		if (item && !item->cause && find_cause(d, item))
 			continue;
-		report_one(d, &want[i], item && item->cause ? item->cause : "out of memory");
+		report_one(d, &want[i],
+			   !item         ? "it vanished meanwhile"
+			   : item->cause ? item->cause
+					 : "out of memory");
 		missing++;
 	}
 	return missing;

@@ -82,7 +82,8 @@ static void find_fault(const struct check *c, const struct pointer *pointer, cha
 		return;
 	}
 	if (source_digest(&file.source, sha256) < 0) {
-		snprintf(text, len, "cannot be read: %s", strerror(errno));
+		snprintf(text, len, "cannot be read: %s; check the disk and try again",
+			 strerror(errno));
 	} else {
 		digest_to_hex(sha256, hex);
 		if (strcmp(hex, pointer->oid) != 0)

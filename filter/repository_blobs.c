@@ -151,9 +151,12 @@ static void take_links(const char *text, bool links, struct remote_blob **sorted
 int repository_find_links(const struct repository *repository, const char *const *arguments,
 			  struct remote_blob *blobs, size_t count)
 {
-	static const char *const first[] = {"-c",          "log.showRoot=true", "log",
-					    "-m",          "--no-renames",      "--raw",
-					    "--no-abbrev", "--no-ext-diff",     "--format="};
+	static const char *const first[] = {"-c",           "log.showRoot=true",
+					    "-c",           "log.diffMerges=separate",
+					    "log",          "-m",
+					    "--no-renames", "--raw",
+					    "--no-abbrev",  "--no-ext-diff",
+					    "--format="};
 	const size_t first_count = sizeof(first) / sizeof(first[0]);
 	struct remote_blob **sorted = sort_blobs(blobs, count);
 	struct buffer text = BUFFER_INIT;

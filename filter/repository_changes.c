@@ -80,7 +80,10 @@ int repository_make_index(const struct repository *repository)
 					     (struct git_run){.args = reapply, .output = &output},
 					     "git cannot mark what a sparse checkout leaves out");
 	buffer_release(&output);
-	if (rc == 0)
+	/* Half of it would be taken for the whole by the next one. */
+	if (rc != 0)
+		unlink(repository->index_path);
+	else
 		report_note("the checkout of this clone was not completed; `git restore :/` writes "
 			    "the files that git-brevis does not keep");
 	return rc;

@@ -109,6 +109,22 @@ out:
 	free(to);
 }
 
+/* What to do about an object that has the right hash and does not decode. */
+static const char *decode_remedy(int status)
+{
+	switch (status) {
+	case BREVIS_E_UNSUPPORTED:
+	case BREVIS_E_LIMIT:
+		return "a newer git-brevis may do it";
+	case BREVIS_E_NOMEM:
+		return "try again with fewer threads (brevis.threads)";
+	case BREVIS_E_IO:
+		return "check the disk and try again";
+	default:
+		return "it was stored so: add the original file again";
+	}
+}
+
 /* Writes what is wrong with the object into text; "" if nothing is. Returns true if its bytes are
  * not those that its name stands for. */
 static bool find_fault(const struct fsck *f, const struct pointer *pointer,
@@ -141,10 +157,7 @@ static bool find_fault(const struct fsck *f, const struct pointer *pointer,
 	rc = object_file_is_archive(file) ? decode(f->ws, file, &err) : BREVIS_OK;
 	if (rc != BREVIS_OK)
 		snprintf(text, len, "object %.12s does not restore: %s; %s", pointer->oid,
-			 err.message,
-			 rc == BREVIS_E_UNSUPPORTED || rc == BREVIS_E_LIMIT
-				 ? "a newer git-brevis may do it"
-				 : "it was stored so: add the original file again");
+			 err.message, decode_remedy(rc));
 	return false;
 }
 

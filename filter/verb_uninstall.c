@@ -37,12 +37,18 @@ static void tell_of_own_hook(const char *dir)
 /* What git-lfs brings along is not for us to take away: committed files still need it. */
 static void tell_of_lfs(const struct repository *repository)
 {
+	char *shared = repository_config(repository, "lfs.storage");
+
 	printf("The hooks of this repository are git-lfs's own now, for a push still has to upload "
-	       "the\nobjects of committed files. Where none are committed any more, `git lfs "
-	       "uninstall --local`\nremoves them, `git config --local --remove-section lfs` the "
-	       "settings of git-lfs, and\n");
-	print_path(stdout, repository_lfs_dir(repository));
-	printf(" may be deleted.\n");
+	       "the\nobjects of committed files. Where no branch or commit holds any, `git lfs "
+	       "uninstall --local`\nremoves them, and `git config --local --remove-section lfs` "
+	       "the settings of git-lfs.\n");
+	if (!shared) {
+		printf("Then nothing needs ");
+		print_path(stdout, repository_lfs_dir(repository));
+		printf(" any more.\n");
+	}
+	free(shared);
 }
 
 /* Ours took the place of git-lfs's hooks; objects of committed files still need those. */

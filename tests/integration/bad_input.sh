@@ -348,7 +348,9 @@ in_dir unreadable check 'once it can be read, checkout completes' as_user git br
 # A place that takes no output.
 must mkdir locked
 must chmod 555 locked
-run as_user git brevis compress "$DEMO" -o locked/out
+cp "$DEMO" readable # the source tree need not be, for others
+chmod 644 readable
+run as_user git brevis compress readable -o locked/out
 exits 128 'compress into a read-only directory ends with 128'
 one_line 'with one line' locked/out 'permission denied; make that a place that can be written'
 run git brevis compress "$DEMO" -o absent/out

@@ -3,19 +3,25 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/escape.h"
 
 const char *size_text(uint64_t size, char text[SIZE_TEXT])
 {
 	static const char *const units[] = {"KB", "MB", "GB", "TB", "PB"};
-	uint64_t tenths = size / 100; /* of a thousand bytes */
+	uint64_t step = 100; /* a tenth of the unit */
+	uint64_t tenths;
 	size_t unit = 0;
 
 	if (size < 1000) {
 		snprintf(text, SIZE_TEXT, "%" PRIu64 " B", size);
 		return text;
 	}
-	for (; tenths >= 10000 && unit < 4; unit++)
-		tenths /= 1000;
+	for (; size / step >= 10000 && unit < 4; unit++)
+		step *= 1000;
+	tenths = size / step + (size % step >= step / 2);
 	snprintf(text, SIZE_TEXT, "%" PRIu64 ".%" PRIu64 " %s", tenths / 10, tenths % 10,
 		 units[unit]);
 	return text;
@@ -41,12 +47,11 @@ const char *saved_text(uint64_t original, uint64_t stored, char text[SIZE_TEXT])
 
 void print_path(FILE *out, const char *path)
 {
-	for (; *path; path++) {
-		unsigned char c = (unsigned char)*path;
+	size_t size = ESCAPE_GROWTH * strlen(path) + 1;
+	char *text = malloc(size);
 
-		if (c < 0x20 || c == 0x7f)
-			fprintf(out, "\\x%02x", c);
-		else
-			putc(c, out);
-	}
+	if (text)
+		escape_text(text, size, path);
+	fputs(text ? text : "?", out);
+	free(text);
 }

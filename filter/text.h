@@ -20,7 +20,7 @@ uint64_t per_mille(uint64_t part, uint64_t whole);
  * "1.0 % more". Returns text. */
 const char *saved_text(uint64_t original, uint64_t stored, char text[SIZE_TEXT]);
 
-/** Writes a path, its control characters escaped: they must not reach a terminal. */
+/** Writes a path or a name, escaped as escape.h says: what is in it must not rule a terminal. */
 void print_path(FILE *out, const char *path);
 
 #endif

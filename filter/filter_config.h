@@ -31,6 +31,18 @@ struct scope_options {
 	const char *file;
 };
 
+/* clang-format off */
+/** Their entries in a table of struct option_spec (options.h); where is a struct scope_options. */
+#define SCOPE_OPTIONS(where)                                                                       \
+	{.letter = 'l', .name = "local", .flag = &(where).local,                                   \
+	 .help = "settings of this repository only"},                                              \
+	{.letter = 'w', .name = "worktree", .flag = &(where).worktree,                             \
+	 .help = "settings of this work tree only"},                                               \
+	{.name = "system", .flag = &(where).system,                                                \
+	 .help = "settings for all users of this machine"},                                        \
+	{.name = "file", .value = &(where).file, .help = "settings in the file V"}
+/* clang-format on */
+
 /** Makes a scope of the options; global if none is given. Reports and returns -1 for two. */
 int config_scope_choose(const struct scope_options *options, struct config_scope *out);
 

@@ -80,18 +80,7 @@ int verb_install(const struct command *self, int argc, char **argv)
 	bool force = false;
 	bool manual = false;
 	const struct option_spec table[] = {
-		{.letter = 'l',
-		 .name = "local",
-		 .flag = &where.local,
-		 .help = "settings of this repository only"},
-		{.letter = 'w',
-		 .name = "worktree",
-		 .flag = &where.worktree,
-		 .help = "settings of this work tree only"},
-		{.name = "system",
-		 .flag = &where.system,
-		 .help = "settings for all users of this machine"},
-		{.name = "file", .value = &where.file, .help = "settings in the file V"},
+		SCOPE_OPTIONS(where),
 		{.letter = 's',
 		 .name = "skip-smudge",
 		 .flag = &skip_smudge,

@@ -103,23 +103,11 @@ int verb_uninstall(const struct command *self, int argc, char **argv)
 {
 	struct scope_options where = {.local = false};
 	bool skip_repo = false;
-	const struct option_spec table[] = {
-		{.letter = 'l',
-		 .name = "local",
-		 .flag = &where.local,
-		 .help = "settings of this repository only"},
-		{.letter = 'w',
-		 .name = "worktree",
-		 .flag = &where.worktree,
-		 .help = "settings of this work tree only"},
-		{.name = "system",
-		 .flag = &where.system,
-		 .help = "settings for all users of this machine"},
-		{.name = "file", .value = &where.file, .help = "settings in the file V"},
-		{.name = "skip-repo",
-		 .flag = &skip_repo,
-		 .help = "leave the hooks of this repository alone"},
-		{0}};
+	const struct option_spec table[] = {SCOPE_OPTIONS(where),
+					    {.name = "skip-repo",
+					     .flag = &skip_repo,
+					     .help = "leave the hooks of this repository alone"},
+					    {0}};
 	struct repository *repository = NULL;
 	struct config_scope scope;
 	int code;

@@ -9,22 +9,6 @@
 REVISION=$TOP/tests/corpus/demo-revision.safetensors
 must git lfs install --skip-repo
 
-# flip FILE: turns one bit in the middle of it.
-flip()
-{
-	must chmod u+w "$1"
-	must "$PYTHON" - "$1" <<-'END'
-		import sys
-		with open(sys.argv[1], "r+b") as f:
-		    f.seek(0, 2)
-		    middle = f.tell() // 2
-		    f.seek(middle)
-		    byte = f.read(1)[0]
-		    f.seek(middle)
-		    f.write(bytes([byte ^ 16]))
-	END
-}
-
 oid_in_index()
 {
 	git cat-file blob :model.safetensors | sed -n 's/^oid sha256://p'
@@ -68,9 +52,9 @@ damages()
 	must truncate -s 100 "$object"
 	heals "$1, object truncated"
 	sleep 0.02 # by which even coarse clocks tell before from after
-	flip "$object"
+	flip_bit "$object"
 	heals "$1, object with a wrong bit"
-	flip "$object"
+	flip_bit "$object"
 	must rm -rf .git/lfs/brevis
 	heals "$1, object with a wrong bit and no map"
 	must rm "$object"
@@ -158,7 +142,7 @@ is 'an archive is made instead' \
 must mv elsewhere model.safetensors
 heals 'the work file is back'
 
-flip "$object"
+flip_bit "$object"
 cp "$object" model.safetensors
 cp "$object" "$T/flipped"
 must git add model.safetensors

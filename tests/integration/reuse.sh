@@ -34,22 +34,6 @@ is 'without compressing' "$(grep -c compressed "$T/trace")" 0
 
 # ---- an earlier archive that is damaged -----------------------------------------------------------
 
-# damage OBJECT: turns one bit in the middle of it.
-damage()
-{
-	chmod u+w "$1"
-	"$PYTHON" - "$1" <<-'END'
-		import sys
-		with open(sys.argv[1], "r+b") as f:
-		    f.seek(0, 2)
-		    middle = f.tell() // 2
-		    f.seek(middle)
-		    byte = f.read(1)[0]
-		    f.seek(middle)
-		    f.write(bytes([byte ^ 16]))
-	END
-}
-
 # The object that the index names.
 staged_object()
 {
@@ -66,7 +50,7 @@ restores()
 }
 
 git commit -qm 'back to the first'
-damage "$first"
+flip_bit "$first"
 rm -rf .git/lfs/brevis
 touch model.safetensors
 : >"$T/trace"
@@ -75,7 +59,7 @@ exits 0 'a file whose known archive is damaged is added'
 contains 'that is noticed' "$T/trace" 'an earlier archive is damaged'
 restores 'same content' "$DEMO"
 
-damage "$first"
+flip_bit "$first"
 cp "$REVISION" model.safetensors
 rm -f "$second"
 rm -rf .git/lfs/brevis
@@ -84,7 +68,7 @@ exits 0 'a revision of a file whose archive is damaged is added'
 restores 'revision' "$REVISION"
 
 # From a pipe there is nothing to read again: an error, and nothing stored.
-damage "$(staged_object)"
+flip_bit "$(staged_object)"
 rm -rf .git/lfs/brevis model.safetensors
 run sh -c "git brevis clean model.safetensors <'$REVISION'"
 exits 128 'from a pipe it is an error'

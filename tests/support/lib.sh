@@ -303,6 +303,22 @@ without_filter()
 	GIT_CONFIG_GLOBAL=$T/without-filter "$@"
 }
 
+# flip_bit FILE: turns one bit in the middle of it, in place.
+flip_bit()
+{
+	must chmod u+w "$1"
+	must "$PYTHON" - "$1" <<-'END'
+		import sys
+		with open(sys.argv[1], "r+b") as f:
+		    f.seek(0, 2)
+		    middle = f.tell() // 2
+		    f.seek(middle)
+		    byte = f.read(1)[0]
+		    f.seek(middle)
+		    f.write(bytes([byte ^ 16]))
+	END
+}
+
 # object_of REPO PATH [REVISION]: the file of the LFS object behind a path.
 object_of()
 {

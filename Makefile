@@ -5,7 +5,7 @@ PREFIX   ?= /usr/local
 BUILD    ?= build
 CC       ?= cc
 OPT      ?= -O3 -g
-PACKAGES := libgit2 libcrypto libzstd libxxhash yajl
+PACKAGES := libgit2 libcrypto libzstd liblzma libxxhash yajl
 
 WARN     := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
             -Wpointer-arith -Wvla -Wformat=2
@@ -61,6 +61,10 @@ filter/hook_texts.c: scripts/make-hook-texts $(wildcard hooks/*)
 $(BUILD)/bench: $(wildcard scripts/bench*.c scripts/bench*.h) $(BUILD)/libbrevis.a
 	$(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(ALL_CFLAGS) -o $@ $(filter %.c %.a,$^) $(ALL_LDFLAGS) \
 		$(PKG_LIBS) $(shell pkg-config --libs liblz4 zlib)
+
+# Measures what guides the search; scripts/ablation builds and runs it.
+$(BUILD)/ablation: scripts/ablation.c $(BUILD)/libbrevis.a
+	$(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(PKG_LIBS)
 
 .PHONY: check
 check:

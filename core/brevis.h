@@ -100,6 +100,8 @@ struct brevis_archive_info {
 	uint64_t archive_size;
 	uint64_t pieces;  /* spans of the original, in source order */
 	uint64_t records; /* stored records; a piece that repeats an earlier one has none */
+	bool has_prior;
+	uint8_t prior_sha256[BREVIS_SHA256_SIZE]; /* names the prior that guided the encoder */
 };
 
 /** A span of the original file and the record that restores it. */
@@ -158,6 +160,22 @@ int brevis_archive_tensor(const struct brevis_archive *archive, uint64_t i,
 int brevis_archive_program(const struct brevis_archive *archive, uint64_t i, char **text,
 			   struct brevis_error *err);
 
+/** A node of a program; the nodes of a program come in prefix order, parents before children. */
+struct brevis_node_info {
+	const char *op;  /* "lit", "merge", ... */
+	unsigned depth;  /* 1 for the root */
+	unsigned arity;  /* children */
+	unsigned width;  /* of a word it yields, in bits */
+	uint64_t count;  /* words it yields */
+	uint64_t bytes;  /* it takes in the archive, without its children */
+	char detail[80]; /* its parameters in the paper's notation, e.g. "1,10,5"; "" if none */
+};
+
+/** Describes the nodes of the program of piece i (none for opaque bytes). Free *nodes with free().
+ */
+int brevis_archive_nodes(const struct brevis_archive *archive, uint64_t i,
+			 struct brevis_node_info **nodes, size_t *count, struct brevis_error *err);
+
 struct brevis_decode_options {
 	unsigned threads; /* workers, at most 256; 0 means one for each processor */
 };
@@ -166,7 +184,7 @@ struct brevis_decode_options {
  * Restores the original, front to back, through write. Every record is checked before its bytes are
  * passed on, and the original's size and SHA-256 at the end: only BREVIS_OK means that what was
  * written is the whole original. With write == NULL the archive is only verified.
- * Memory: about 55 MiB for each worker, whatever the archive's size.
+ * Memory: about 20 MiB, and 55 MiB for each worker, whatever the archive's size.
  */
 int brevis_archive_decode(const struct brevis_archive *archive,
 			  const struct brevis_decode_options *options, brevis_write_fn write,
@@ -174,8 +192,44 @@ int brevis_archive_decode(const struct brevis_archive *archive,
 
 /* ---- writing archives ----------------------------------------------------------------------- */
 
+/** How hard to search for small programs. Each is never larger than the one before. */
+enum brevis_preset {
+	BREVIS_PRESET_DEFAULT = 0,
+	BREVIS_PRESET_FAST,
+	BREVIS_PRESET_BEST /* slow, in decoding too */
+};
+
+/**
+ * Where priors are kept from one archive to the next of the same family: checkpoints whose tensors
+ * have the same names, dtypes and shapes, but for numbers in names. A prior is learned from a
+ * sample of a checkpoint; it makes the search find small programs sooner. It is a cache: without
+ * it, or with a damaged one, a new one is learned.
+ */
+struct brevis_prior_store {
+	/**
+	 * Looks for a prior: the one named by `preferred` (NULL: none), else the one last kept for
+	 * the family. Gives its bytes, for free(), or returns nonzero.
+	 */
+	int (*load)(void *ctx, const uint8_t family[BREVIS_SHA256_SIZE],
+		    const uint8_t preferred[BREVIS_SHA256_SIZE], void **data, size_t *size);
+	/** Keeps a prior under its SHA-256, as the family's latest. Failure costs time only. */
+	void (*save)(void *ctx, const uint8_t family[BREVIS_SHA256_SIZE],
+		     const uint8_t sha256[BREVIS_SHA256_SIZE], const void *data, size_t size);
+	void *ctx;
+};
+
+/** Where the prior of an archive came from. */
+enum brevis_prior_origin {
+	BREVIS_PRIOR_NONE = 0,   /* not needed, or not wanted by the preset */
+	BREVIS_PRIOR_LOADED,     /* from the store */
+	BREVIS_PRIOR_CALIBRATED, /* learned from this checkpoint */
+	BREVIS_PRIOR_REPLACED    /* learned, because the one in the store was damaged */
+};
+
 struct brevis_encode_options {
 	unsigned threads; /* as for decoding; never changes the bytes */
+	enum brevis_preset preset;
+	const struct brevis_prior_store *priors; /* or NULL; must outlive the encoder */
 
 	/**
 	 * Archives of earlier revisions, most likely first. Their records are reused for tensors
@@ -202,7 +256,9 @@ struct brevis_encode_summary {
 	enum brevis_layout layout;
 	uint64_t records;
 	uint64_t records_reused; /* copied from known archives */
-	char note[160];          /* why content is not a plain safetensors file; "" if it is */
+	enum brevis_prior_origin prior;
+	uint8_t prior_sha256[BREVIS_SHA256_SIZE]; /* unless prior is BREVIS_PRIOR_NONE */
+	char note[160]; /* why content is not a plain safetensors file; "" if it is */
 };
 
 struct brevis_encoder;

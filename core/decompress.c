@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The pipeline from an archive to the original: workers read and decode pieces, each proven by its
- * checksum; the calling thread writes them in source order and proves the whole by its SHA-256.
+ * checksum; the calling thread writes them in source order and proves the whole by its SHA-256. It
+ * also decodes the chained pieces, since by then it has the bytes before them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,6 @@ struct decode_job {
 	const struct brevis_archive *archive;
 	uint64_t piece;
 	struct piece_buffer buffer;
-	size_t raw_size;
 	int status;
 	struct brevis_error err;
 };
@@ -24,8 +24,10 @@ static void run(void *arg)
 {
 	struct decode_job *job = arg;
 
-	job->status = archive_decode_piece(job->archive, job->piece, &job->buffer, &job->raw_size,
-					   &job->err);
+	job->status = archive_fetch_piece(job->archive, job->piece, &job->buffer, &job->err);
+	if (!job->status && !archive_is_chained(job->archive, job->piece))
+		job->status = archive_restore_piece(job->archive, job->piece, &job->buffer, NULL,
+						    &job->err);
 }
 
 struct decoding {
@@ -35,6 +37,7 @@ struct decoding {
 	struct pool *pool;
 	struct decode_job *jobs;
 	size_t job_count;
+	struct piece_buffer before; /* the piece that was written last, if one is chained to it */
 	struct brevis_sha256 *sha;
 	struct brevis_error *err;
 };
@@ -43,15 +46,21 @@ struct decoding {
 static int deliver(struct decoding *d)
 {
 	struct decode_job *job = pool_take(d->pool);
+	struct piece_buffer *piece = &job->buffer;
 
+	if (!job->status && archive_is_chained(d->archive, job->piece))
+		job->status =
+			archive_restore_piece(d->archive, job->piece, piece, &d->before, &job->err);
 	if (job->status) {
 		if (d->err)
 			*d->err = job->err;
 		return job->status;
 	}
-	brevis_sha256_update(d->sha, job->buffer.raw, job->raw_size);
-	if (d->write && d->write(d->ctx, job->buffer.raw, job->raw_size))
+	brevis_sha256_update(d->sha, piece->raw, piece->raw_size);
+	if (d->write && d->write(d->ctx, piece->raw, piece->raw_size))
 		return error_set(d->err, BREVIS_E_IO, "the restored bytes could not be written");
+	if (archive_is_chained(d->archive, job->piece + 1))
+		piece_buffer_swap(piece, &d->before);
 	return BREVIS_OK;
 }
 
@@ -111,6 +120,7 @@ int brevis_archive_decode(const struct brevis_archive *archive,
 	pool_free(d.pool);
 	for (i = 0; d.jobs && i < d.job_count; i++)
 		piece_buffer_release(&d.jobs[i].buffer);
+	piece_buffer_release(&d.before);
 	free(d.jobs);
 	brevis_sha256_free(d.sha);
 	return status;

@@ -5,6 +5,7 @@
 
 #include "core/archive/reader.h"
 #include "core/base/error.h"
+#include "core/program/program.h"
 
 /* Bytes of a header that the parser gets at a time, at least. */
 #define HEADER_PART_MIN (16u << 10)
@@ -31,8 +32,23 @@ int brevis_archive_piece(const struct brevis_archive *archive, uint64_t i,
 	out->size = record->head.raw_size;
 	out->stored_size = piece->repeats ? 0 : record->size;
 	out->record = piece->record;
-	out->word_bits = record->head.kind;
+	out->word_bits = record_is_bytes(&record->head) ? 0 : record->head.kind;
 	return BREVIS_OK;
+}
+
+/* Reads the record that restores piece i. */
+static int read_piece(const struct brevis_archive *archive, uint64_t i, struct buffer *stored,
+		      struct brevis_error *err)
+{
+	uint64_t record;
+	int status = check_piece(archive, i, err);
+
+	if (status)
+		return status;
+	record = archive->pieces[i].record;
+	if (!buffer_extend(stored, archive->records[record].size))
+		return error_nomem(err);
+	return archive_read_record(archive, record, stored->data, err);
 }
 
 int brevis_archive_program(const struct brevis_archive *archive, uint64_t i, char **text,
@@ -40,18 +56,10 @@ int brevis_archive_program(const struct brevis_archive *archive, uint64_t i, cha
 {
 	struct buffer stored = BUFFER_INIT;
 	struct buffer out = BUFFER_INIT;
-	uint64_t record;
-	int status = check_piece(archive, i, err);
+	int status = read_piece(archive, i, &stored, err);
 
-	if (status)
-		return status;
-	record = archive->pieces[i].record;
-	if (!buffer_extend(&stored, archive->records[record].size))
-		status = error_nomem(err);
 	if (!status)
-		status = archive_read_record(archive, record, stored.data, err);
-	if (!status)
-		status = record_print(stored.data, stored.size, &out, err);
+		status = record_print(stored.data, stored.size, archive->codebook, &out, err);
 	buffer_u8(&out, '\0');
 	if (!status && buffer_failed(&out))
 		status = error_nomem(err);
@@ -60,6 +68,58 @@ int brevis_archive_program(const struct brevis_archive *archive, uint64_t i, cha
 		buffer_release(&out);
 	else
 		*text = (char *)out.data;
+	return status;
+}
+
+/* Parses the program that fills the span, and describes its nodes. */
+static int list_nodes(struct span body, const struct record_head *head,
+		      const struct codebook *codebook, struct brevis_node_info **nodes,
+		      size_t *count, struct brevis_error *err)
+{
+	struct program *program = malloc(sizeof(*program));
+	struct brevis_node_info *list = NULL;
+	int status;
+
+	if (!program)
+		return error_nomem(err);
+	status = program_parse(body, head->kind, head->raw_size / (head->kind / 8), codebook,
+			       program, err);
+	if (status)
+		goto out;
+	list = malloc(program->size * sizeof(*list));
+	if (!list) {
+		status = error_nomem(err);
+		goto out;
+	}
+	program_describe(program, list);
+	*nodes = list;
+	*count = program->size;
+out:
+	program_release(program);
+	free(program);
+	return status;
+}
+
+int brevis_archive_nodes(const struct brevis_archive *archive, uint64_t i,
+			 struct brevis_node_info **nodes, size_t *count, struct brevis_error *err)
+{
+	struct buffer stored = BUFFER_INIT;
+	struct record_head head = {0};
+	struct span in;
+	int status = read_piece(archive, i, &stored, err);
+
+	if (status)
+		goto out;
+	in = span_of(stored.data, stored.size);
+	status = record_head_parse(&in, &head, err);
+	if (!status && record_is_bytes(&head)) {
+		*nodes = NULL;
+		*count = 0;
+	} else if (!status) {
+		status = list_nodes(in, &head, archive->codebook, nodes, count, err);
+	}
+out:
+	buffer_release(&stored);
 	return status;
 }
 
@@ -72,17 +132,20 @@ static int parse_header(const struct brevis_archive *archive, struct safetensors
 {
 	enum safetensors_state state = SAFETENSORS_MORE;
 	struct buffer text = BUFFER_INIT;
-	struct piece_buffer pb = {0};
+	struct piece_buffer pb = {0}, before = {0};
 	uint64_t i;
 	int status = BREVIS_OK;
 
 	for (i = 0; i < archive->info.pieces && state == SAFETENSORS_MORE && !status; i++) {
-		size_t size, used;
+		size_t used;
 
-		status = archive_decode_piece(archive, i, &pb, &size, err);
+		piece_buffer_swap(&pb, &before);
+		status = archive_fetch_piece(archive, i, &pb, err);
+		if (!status)
+			status = archive_restore_piece(archive, i, &pb, &before, err);
 		if (status)
 			break;
-		buffer_append(&text, pb.raw, size);
+		buffer_append(&text, pb.raw, pb.raw_size);
 		if (buffer_failed(&text))
 			status = error_nomem(err);
 		else if (text.size < HEADER_PART_MIN && i + 1 < archive->info.pieces)
@@ -94,6 +157,7 @@ static int parse_header(const struct brevis_archive *archive, struct safetensors
 	}
 	buffer_release(&text);
 	piece_buffer_release(&pb);
+	piece_buffer_release(&before);
 	if (!status && state == SAFETENSORS_INVALID)
 		return error_set(err, BREVIS_E_FORMAT, "the safetensors header is damaged: %s",
 				 safetensors_reason(parser));

@@ -50,7 +50,12 @@ int cleaning_encode(struct cleaning *c, const void *data, size_t len)
 
 int cleaning_start_encode(struct cleaning *c)
 {
-	struct brevis_encode_options options = {.threads = c->ws->threads, .known = c->known};
+	struct brevis_encode_options options = {
+		.threads = c->ws->threads,
+		.preset = c->ws->preset,
+		.priors = priors_begin(c->ws->priors, c->ws->dry_run),
+		.known = c->known,
+	};
 	struct brevis_error err;
 
 	for (; options.known_count < c->earlier.count; options.known_count++)
@@ -58,6 +63,18 @@ int cleaning_start_encode(struct cleaning *c)
 	c->stage = STAGE_ENCODE;
 	if (brevis_encoder_new(&options, take_archive, c, &c->encoder, &err) != BREVIS_OK)
 		return fail_encode(c, &err);
+	return 0;
+}
+
+/* Ends the encoder's work. */
+static int finish_encoder(struct cleaning *c, struct brevis_encode_summary *summary)
+{
+	struct brevis_error err;
+
+	if (brevis_encoder_finish(c->encoder, summary, &err) != BREVIS_OK)
+		return fail_encode(c, &err);
+	if (!summary->same_as)
+		priors_trace(c->ws->priors, "clean", c->label, summary);
 	return 0;
 }
 
@@ -192,12 +209,11 @@ static int fail_proof(struct cleaning *c, const char *why)
 static int recover(struct cleaning *c, const struct brevis_encode_summary *first, const char *why)
 {
 	struct brevis_encode_summary summary;
-	struct brevis_error err;
 
 	if (c->earlier.count == 0 || encode_work_file(c, why) != 0)
 		return c->failed ? -1 : fail_proof(c, why);
-	if (brevis_encoder_finish(c->encoder, &summary, &err) != BREVIS_OK)
-		return fail_encode(c, &err);
+	if (finish_encoder(c, &summary) != 0)
+		return -1;
 	if (memcmp(summary.original_sha256, first->original_sha256, BREVIS_SHA256_SIZE) != 0)
 		return fail_proof(c, why);
 	return finish_archive(c, &summary);
@@ -311,11 +327,10 @@ int cleaning_finish_encode(struct cleaning *c)
 	struct brevis_encode_summary summary;
 	struct encoded encoded;
 	struct pointer pointer;
-	struct brevis_error err;
 	int kept;
 
-	if (brevis_encoder_finish(c->encoder, &summary, &err) != BREVIS_OK)
-		return fail_encode(c, &err);
+	if (finish_encoder(c, &summary) != 0)
+		return -1;
 	kept = keep_plain(c, &summary);
 	if (kept)
 		return kept > 0 ? 0 : -1;

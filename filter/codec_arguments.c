@@ -7,16 +7,34 @@
 #include <unistd.h>
 
 #include "filter/options.h"
+#include "filter/preset.h"
 #include "filter/report.h"
 
-int codec_arguments_parse(const struct command *self, int argc, char **argv,
+/* The values that were given, as numbers. Reports and returns -1 if one is out of place. */
+static int read_values(struct codec_arguments *out, const char *threads, const char *preset)
+{
+	if (threads && !option_number(threads, OPTION_THREADS_MAX, &out->threads))
+		return report_error(
+			"the number of threads is from 0 (one for each processor) to %d",
+			OPTION_THREADS_MAX);
+	if (preset && !preset_parse(preset, &out->preset))
+		return report_error("there is no preset '%s'; it is " PRESET_NAMES, preset);
+	out->has_preset = preset != NULL;
+	return 0;
+}
+
+int codec_arguments_parse(const struct command *self, int argc, char **argv, bool encodes,
 			  struct codec_arguments *out, int *exit_code)
 {
 	const char *threads = NULL;
+	const char *preset = NULL;
+	const struct option_spec preset_option = {0, "preset", NULL, &preset,
+						  "search as V says: " PRESET_NAMES};
 	const struct option_spec options[] = {
 		{'o', "output", NULL, &out->out, "write to the file V, - is stdout"},
 		{'t', "threads", NULL, &threads, "work with V threads"},
 		{'f', "force", &out->force, NULL, "replace a file that is there"},
+		encodes ? preset_option : (struct option_spec){0},
 		{0}};
 
 	*out = (struct codec_arguments){.file = NULL};
@@ -32,11 +50,9 @@ int codec_arguments_parse(const struct command *self, int argc, char **argv,
 		return report_error("an empty name is no file; name one, or - for standard %s",
 				    *argv[0] ? "output" : "input");
 	}
-	if (threads && !option_number(threads, OPTION_THREADS_MAX, &out->threads)) {
+	if (read_values(out, threads, preset) != 0) {
 		*exit_code = EXIT_USAGE;
-		return report_error(
-			"the number of threads is from 0 (one for each processor) to %d",
-			OPTION_THREADS_MAX);
+		return -1;
 	}
 	out->file = argv[0];
 	if (!out->out && strcmp(out->file, "-") == 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What `compress` and `decompress` have in common: FILE|- [-o OUT] [-f] [-t THREADS]. */
+/** What `compress` and `decompress` have in common: FILE|- [-o OUT] [-f] [-t THREADS], and
+ * for the former --preset NAME. */
 #ifndef FILTER_CODEC_ARGUMENTS_H
 #define FILTER_CODEC_ARGUMENTS_H
 
@@ -14,10 +15,13 @@ struct codec_arguments {
 	const char *out;  /* "-": standard output; NULL: not said */
 	unsigned threads;
 	bool force;
+	bool has_preset;
+	enum brevis_preset preset;
 };
 
-/** Returns 0, or -1 if the verb has to end at once with *exit_code; the cause is then reported. */
-int codec_arguments_parse(const struct command *self, int argc, char **argv,
+/** encodes: there is a preset to choose. Returns 0, or -1 if the verb has to end at once with
+ * *exit_code; the cause is then reported. */
+int codec_arguments_parse(const struct command *self, int argc, char **argv, bool encodes,
 			  struct codec_arguments *out, int *exit_code);
 
 /** The input that was named. */

@@ -11,6 +11,7 @@
 #include "core/brevis.h"
 #include "filter/known.h"
 #include "filter/object_store.h"
+#include "filter/priors.h"
 #include "filter/repository.h"
 
 /** All that a conversion needs to know of where it happens. */
@@ -18,17 +19,19 @@ struct workspace {
 	struct repository *repository;
 	struct object_store *store;
 	struct known *known;
+	struct priors *priors;
 	unsigned threads; /* brevis.threads, or GIT_BREVIS_THREADS; 0 = one for each processor */
-	bool reuse;       /* brevis.reuse: follow and reuse earlier archives */
-	bool dry_run;     /* clean computes the pointer, but stores and remembers nothing */
-	bool stored;      /* set by clean when it has stored an object */
+	enum brevis_preset preset; /* brevis.preset, or GIT_BREVIS_PRESET */
+	bool reuse;                /* brevis.reuse: follow and reuse earlier archives */
+	bool dry_run; /* clean computes the pointer, but stores and remembers nothing */
+	bool stored;  /* set by clean when it has stored an object */
 };
 
 /** Opens the repository around us and its stores. Reports and returns -1 if that fails. */
 int workspace_open(struct workspace *ws);
 
 /**
- * The same for verbs that also work without git: where there is no repository, its three members
+ * The same for verbs that also work without git: where there is no repository, its four members
  * are NULL. Cleaning there is possible as a dry run only.
  */
 int workspace_open_if_any(struct workspace *ws);

@@ -1,147 +1,182 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "filter/inspect_json.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <yajl/yajl_gen.h>
 
+#include "filter/inspect_pieces.h"
+#include "filter/json_output.h"
 #include "filter/pointer.h"
 
-static void print(void *ctx, const char *text, size_t len)
+static int out_of_memory(struct brevis_error *err)
 {
-	(void)ctx;
-	fwrite(text, 1, len, stdout);
+	*err = (struct brevis_error){BREVIS_E_NOMEM, "out of memory"};
+	return BREVIS_E_NOMEM;
 }
 
-static void put_string(yajl_gen json, const char *text)
-{
-	yajl_gen_string(json, (const unsigned char *)text, strlen(text));
-}
-
-/* yajl's integers are signed. */
-static void put_number(yajl_gen json, uint64_t number)
-{
-	char text[24];
-
-	yajl_gen_number(json, text, (size_t)snprintf(text, sizeof(text), "%" PRIu64, number));
-}
-
-static void put_member(yajl_gen json, const char *key, uint64_t number)
-{
-	put_string(json, key);
-	put_number(json, number);
-}
-
-static void put_facts(yajl_gen json, const char *name, const struct brevis_archive_info *info)
+static int put_facts(struct json_output *json, const char *name,
+		     const struct brevis_archive *archive, struct brevis_error *err)
 {
 	static const char *const layouts[] = {"opaque", "safetensors", "irregular"};
-	char hex[OID_HEX_SIZE + 1];
+	const struct brevis_archive_info *info = brevis_archive_info(archive);
+	char original[OID_HEX_SIZE + 1];
+	char prior[OID_HEX_SIZE + 1];
+	uint64_t frame;
+	int status = inspect_frame_size(archive, &frame, err);
 
-	digest_to_hex(info->original_sha256, hex);
-	put_string(json, "file");
-	put_string(json, name);
-	put_member(json, "format", info->format_version);
-	put_string(json, "layout");
-	put_string(json, layouts[info->layout]);
-	put_string(json, "original");
-	yajl_gen_map_open(json);
-	put_member(json, "size", info->original_size);
-	put_string(json, "sha256");
-	put_string(json, hex);
-	yajl_gen_map_close(json);
-	put_string(json, "archive");
-	yajl_gen_map_open(json);
-	put_member(json, "size", info->archive_size);
-	yajl_gen_map_close(json);
-	put_member(json, "records", info->records);
+	if (status != BREVIS_OK)
+		return status;
+	digest_to_hex(info->original_sha256, original);
+	digest_to_hex(info->prior_sha256, prior);
+	json_string(json, "file", name);
+	json_number(json, "format", info->format_version);
+	json_string(json, "layout", layouts[info->layout]);
+	json_open(json, "original", '{');
+	json_number(json, "size", info->original_size);
+	json_string(json, "sha256", original);
+	json_close(json);
+	json_open(json, "archive", '{');
+	json_number(json, "size", info->archive_size);
+	json_number(json, "frame", frame);
+	json_close(json);
+	json_string(json, "prior", info->has_prior ? prior : NULL);
+	json_number(json, "records", info->records);
+	return BREVIS_OK;
 }
 
-static int put_tensors(yajl_gen json, struct brevis_archive *archive, struct brevis_error *err)
+/* The nodes of a program that are still to be told, in prefix order. */
+struct nodes {
+	const struct brevis_node_info *next;
+	const struct brevis_node_info *end;
+};
+
+/* As deep as the language lets programs be. */
+static void put_node(struct json_output *json, const char *key, struct nodes *left)
 {
-	uint64_t count, i;
-	int status = brevis_archive_load_tensors(archive, &count, err);
+	const struct brevis_node_info *node = left->next++;
 
-	put_string(json, "tensors");
-	yajl_gen_array_open(json);
-	for (i = 0; status == BREVIS_OK && i < count; i++) {
-		struct brevis_tensor_info tensor;
-		size_t axis;
-
-		status = brevis_archive_tensor(archive, i, &tensor, err);
-		if (status != BREVIS_OK)
-			break;
-		yajl_gen_map_open(json);
-		put_string(json, "name");
-		put_string(json, tensor.name);
-		put_string(json, "dtype");
-		put_string(json, tensor.dtype);
-		put_string(json, "shape");
-		yajl_gen_array_open(json);
-		for (axis = 0; axis < tensor.rank; axis++)
-			put_number(json, tensor.shape[axis]);
-		yajl_gen_array_close(json);
-		put_member(json, "offset", tensor.offset);
-		put_member(json, "size", tensor.size);
-		put_member(json, "stored", tensor.stored_size);
-		yajl_gen_map_close(json);
+	json_open(json, key, '{');
+	json_string(json, "op", node->op);
+	json_string(json, "detail", node->detail);
+	json_number(json, "width", node->width);
+	json_number(json, "count", node->count);
+	json_number(json, "bytes", node->bytes);
+	if (node->arity) {
+		json_open(json, "children", '[');
+		for (unsigned i = 0; i < node->arity && left->next < left->end; i++)
+			put_node(json, NULL, left);
+		json_close(json);
 	}
-	yajl_gen_array_close(json);
+	json_close(json);
+}
+
+struct output {
+	struct json_output *json;
+	const struct brevis_archive *archive;
+};
+
+static int put_piece(void *ctx, uint64_t number, const struct brevis_piece_info *piece,
+		     struct brevis_error *err)
+{
+	struct output *out = ctx;
+	struct brevis_node_info *nodes = NULL;
+	struct nodes left;
+	char *notation = NULL;
+	size_t count = 0;
+	int status = brevis_archive_program(out->archive, number, &notation, err);
+
+	if (status == BREVIS_OK)
+		status = brevis_archive_nodes(out->archive, number, &nodes, &count, err);
+	if (status != BREVIS_OK)
+		goto out;
+	json_open(out->json, NULL, '{');
+	json_number(out->json, "offset", piece->offset);
+	json_number(out->json, "size", piece->size);
+	json_number(out->json, "stored", piece->stored_size);
+	json_number(out->json, "record", piece->record);
+	json_string(out->json, "notation", notation);
+	left = (struct nodes){nodes, nodes + count};
+	if (count)
+		put_node(out->json, "program", &left);
+	else
+		json_string(out->json, "program", NULL);
+	json_close(out->json);
+out:
+	free(notation);
+	free(nodes);
 	return status;
 }
 
-static int put_pieces(yajl_gen json, const struct brevis_archive *archive, struct brevis_error *err)
+static int put_tensor(struct output *out, const struct brevis_tensor_info *tensor, uint64_t *next,
+		      struct brevis_error *err)
 {
-	uint64_t count = brevis_archive_info(archive)->pieces;
+	struct json_output *json = out->json;
+	struct brevis_piece_info piece;
+	uint64_t number;
+	bool found = true;
 	int status = BREVIS_OK;
-	uint64_t i;
 
-	put_string(json, "pieces");
-	yajl_gen_array_open(json);
-	for (i = 0; i < count; i++) {
-		struct brevis_piece_info piece;
-		char *program;
-
-		status = brevis_archive_piece(archive, i, &piece, err);
-		if (status == BREVIS_OK)
-			status = brevis_archive_program(archive, i, &program, err);
-		if (status != BREVIS_OK)
-			break;
-		yajl_gen_map_open(json);
-		put_member(json, "offset", piece.offset);
-		put_member(json, "size", piece.size);
-		put_member(json, "stored", piece.stored_size);
-		put_member(json, "record", piece.record);
-		put_string(json, "program");
-		put_string(json, program);
-		yajl_gen_map_close(json);
-		free(program);
+	json_open(json, NULL, '{');
+	json_string(json, "name", tensor->name);
+	json_string(json, "dtype", tensor->dtype);
+	json_open(json, "shape", '[');
+	for (size_t axis = 0; axis < tensor->rank; axis++)
+		json_number(json, NULL, tensor->shape[axis]);
+	json_close(json);
+	json_number(json, "offset", tensor->offset);
+	json_number(json, "size", tensor->size);
+	json_number(json, "stored", tensor->stored_size);
+	json_open(json, "pieces", '[');
+	while (status == BREVIS_OK && found) {
+		status = inspect_next_piece(out->archive, tensor->offset,
+					    tensor->offset + tensor->size, next, &piece, &number,
+					    &found, err);
+		if (status == BREVIS_OK && found)
+			status = put_piece(out, number, &piece, err);
 	}
-	yajl_gen_array_close(json);
+	json_close(json);
+	json_close(json);
+	return status;
+}
+
+static int put_content(struct output *out, struct brevis_archive *archive, struct brevis_error *err)
+{
+	uint64_t next = 0;
+	uint64_t count;
+	int status = brevis_archive_load_tensors(archive, &count, err);
+
+	if (status != BREVIS_OK)
+		return status;
+	json_open(out->json, "tensors", '[');
+	for (uint64_t i = 0; status == BREVIS_OK && i < count; i++) {
+		struct brevis_tensor_info tensor;
+
+		status = brevis_archive_tensor(archive, i, &tensor, err);
+		if (status == BREVIS_OK)
+			status = put_tensor(out, &tensor, &next, err);
+	}
+	json_close(out->json);
+	if (status != BREVIS_OK)
+		return status;
+	json_open(out->json, "other", '[');
+	status = inspect_other_pieces(archive, count, put_piece, out, err);
+	json_close(out->json);
 	return status;
 }
 
 int inspect_json(struct brevis_archive *archive, const char *name, struct brevis_error *err)
 {
-	yajl_gen json = yajl_gen_alloc(NULL);
+	struct output out = {json_begin(stdout), archive};
 	int status;
 
-	if (!json) {
-		if (err) {
-			err->status = BREVIS_E_NOMEM;
-			snprintf(err->message, sizeof(err->message), "out of memory");
-		}
-		return BREVIS_E_NOMEM;
-	}
-	yajl_gen_config(json, yajl_gen_beautify, 1);
-	yajl_gen_config(json, yajl_gen_print_callback, print, NULL);
-	yajl_gen_map_open(json);
-	put_facts(json, name, brevis_archive_info(archive));
-	status = put_tensors(json, archive, err);
+	if (!out.json)
+		return out_of_memory(err);
+	json_open(out.json, NULL, '{');
+	status = put_facts(out.json, name, archive, err);
 	if (status == BREVIS_OK)
-		status = put_pieces(json, archive, err);
-	yajl_gen_map_close(json);
-	yajl_gen_free(json);
+		status = put_content(&out, archive, err);
+	json_close(out.json);
+	if (json_end(out.json) != 0 && status == BREVIS_OK)
+		status = out_of_memory(err);
 	return status;
 }

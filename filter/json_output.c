@@ -8,7 +8,7 @@
 
 #include "core/base/buffer.h"
 
-#define DEPTH_LIMIT 16
+#define DEPTH_LIMIT 32
 
 struct json_output {
 	yajl_gen gen;
@@ -134,7 +134,10 @@ void json_close(struct json_output *json)
 void json_string(struct json_output *json, const char *key, const char *value)
 {
 	put_key(json, key);
-	put_text(json, value);
+	if (value)
+		put_text(json, value);
+	else
+		check(json, yajl_gen_null(json->gen));
 }
 
 void json_number(struct json_output *json, const char *key, uint64_t value)

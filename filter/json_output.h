@@ -17,7 +17,7 @@ void json_open(struct json_output *json, const char *key, char kind);
 /** Closes what was opened last. */
 void json_close(struct json_output *json);
 
-/** Bytes that are no UTF-8 (paths may hold any) are written as U+FFFD. */
+/** Bytes that are no UTF-8 (paths may hold any) are written as U+FFFD; value NULL is null. */
 void json_string(struct json_output *json, const char *key, const char *value);
 void json_number(struct json_output *json, const char *key, uint64_t value);
 void json_bool(struct json_output *json, const char *key, bool value);

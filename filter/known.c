@@ -2,16 +2,15 @@
 #include "filter/known.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "filter/cache_file.h"
 #include "filter/report.h"
 
 /* Entries of one size that are looked at: contents of equal size are the revisions of one file, of
@@ -47,29 +46,26 @@ void known_free(struct known *known)
 /* Reads the pointer in an entry. Whatever is no small regular file that holds one is no entry. */
 static bool read_entry(int dir_fd, const char *name, struct pointer *out, struct timespec *when)
 {
-	char text[POINTER_SIZE_LIMIT];
+	char text[POINTER_SIZE_LIMIT - 1];
 	struct stat st;
-	ssize_t len = -1;
-	int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	ssize_t len = cache_file_read(dir_fd, name, text, sizeof(text), &st);
 
-	if (fd < 0)
+	if (len <= 0)
 		return false;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size < POINTER_SIZE_LIMIT)
-		len = read(fd, text, sizeof(text));
-	close(fd);
 	if (when)
 		*when = st.st_mtim;
-	return len > 0 && pointer_parse(text, (size_t)len, out);
+	return pointer_parse(text, (size_t)len, out);
 }
 
-static int open_directory(const struct known *known, uint64_t size)
+/* Opens <lfs dir>/brevis/known/<size>, which is made if make is set. */
+static int open_directory(const struct known *known, uint64_t size, bool make)
 {
 	char *path;
 	int fd;
 
 	if (asprintf(&path, "%s/%" PRIu64, known->dir, size) < 0)
 		return -1;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = make ? cache_directory_make(path) : cache_directory_open(path);
 	free(path);
 	return fd;
 }
@@ -84,7 +80,7 @@ static bool find(const struct known *known, uint64_t size, const uint8_t sha256[
 		 struct pointer *out, struct timespec *when)
 {
 	char name[OID_HEX_SIZE + 1];
-	int dir_fd = open_directory(known, size);
+	int dir_fd = open_directory(known, size, false);
 	bool found;
 
 	if (dir_fd < 0)
@@ -134,7 +130,7 @@ static void insert(struct dated *list, size_t *count, size_t max, const struct d
 
 size_t known_of_size(const struct known *known, uint64_t size, struct pointer *out, size_t max)
 {
-	int dir_fd = open_directory(known, size);
+	int dir_fd = open_directory(known, size, false);
 	struct dated *list = calloc(max ? max : 1, sizeof(*list));
 	DIR *dir = dir_fd >= 0 ? fdopendir(dir_fd) : NULL;
 	struct dirent *entry;
@@ -159,62 +155,13 @@ size_t known_of_size(const struct known *known, uint64_t size, struct pointer *o
 	return count;
 }
 
-/* Makes <lfs dir>/brevis/known/<size> and what is missing above it, and opens it. */
-static int make_directory(const struct known *known, uint64_t size)
-{
-	char *path;
-	char *slash;
-	int fd = -1;
-
-	if (asprintf(&path, "%s/%" PRIu64, known->dir, size) < 0)
-		return -1;
-	for (slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		if (mkdir(path, 0777) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
-			goto out;
-		*slash = '/';
-	}
-	if (mkdir(path, 0777) != 0 && errno != EEXIST)
-		goto out;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-out:
-	free(path);
-	return fd;
-}
-
-/* Writes a new entry under a temporary name and moves it into place. */
-static int write_entry(int dir_fd, const char *name, const struct pointer *pointer)
-{
-	char text[POINTER_TEXT_SIZE];
-	char temporary[32];
-	uint64_t random;
-	size_t len = pointer_format(pointer, text);
-	int fd;
-
-	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
-		return -1;
-	snprintf(temporary, sizeof(temporary), "new-%016" PRIx64, random);
-	fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd < 0)
-		return -1;
-	if (write(fd, text, len) != (ssize_t)len) {
-		close(fd);
-		unlinkat(dir_fd, temporary, 0);
-		return -1;
-	}
-	if (close(fd) != 0 || renameat(dir_fd, temporary, dir_fd, name) != 0) {
-		unlinkat(dir_fd, temporary, 0);
-		return -1;
-	}
-	return 0;
-}
-
 void known_add(const struct known *known, uint64_t size, const uint8_t sha256[BREVIS_SHA256_SIZE],
 	       const struct pointer *pointer)
 {
+	char text[POINTER_TEXT_SIZE];
 	char name[OID_HEX_SIZE + 1];
 	struct pointer there;
-	int dir_fd = make_directory(known, size);
+	int dir_fd = open_directory(known, size, true);
 
 	digest_to_hex(sha256, name);
 	if (dir_fd < 0) {
@@ -224,7 +171,7 @@ void known_add(const struct known *known, uint64_t size, const uint8_t sha256[BR
 	/* The same entry again only becomes the newest. */
 	if (read_entry(dir_fd, name, &there, NULL) && pointer_equal(&there, pointer))
 		utimensat(dir_fd, name, NULL, AT_SYMLINK_NOFOLLOW);
-	else if (write_entry(dir_fd, name, pointer) != 0)
+	else if (cache_file_write(dir_fd, name, text, pointer_format(pointer, text)) != 0)
 		report_trace("cannot remember content %s: %m", name);
 	close(dir_fd);
 }

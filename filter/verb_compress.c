@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "filter/codec_arguments.h"
-#include "filter/object_store.h"
+#include "filter/convert.h"
 #include "filter/output_file.h"
 #include "filter/progress.h"
 #include "filter/proof.h"
@@ -19,6 +19,7 @@
 
 struct job {
 	struct codec_arguments arguments;
+	struct workspace ws; /* outside of a repository there are no priors */
 	struct codec_input in;
 	struct output_file *output;
 	struct brevis_encoder *encoder;
@@ -46,7 +47,11 @@ static int fail(struct job *job)
 /* Reads all of the input through the encoder. */
 static int encode_all(struct job *job, struct brevis_encode_summary *summary)
 {
-	struct brevis_encode_options options = {.threads = job->arguments.threads};
+	struct brevis_encode_options options = {
+		.threads = job->arguments.threads,
+		.preset = job->arguments.has_preset ? job->arguments.preset : job->ws.preset,
+		.priors = priors_begin(job->ws.priors, false),
+	};
 	struct stat now;
 
 	if (brevis_encoder_new(&options, output_file_write, job->output, &job->encoder,
@@ -64,6 +69,7 @@ static int encode_all(struct job *job, struct brevis_encode_summary *summary)
 	if (brevis_encoder_finish(job->encoder, summary, &job->err) != BREVIS_OK)
 		return fail(job);
 	progress_end(&job->progress);
+	priors_trace(job->ws.priors, "compress", job->in.name, summary);
 	if (fstat(job->in.fd, &now) == 0 && S_ISREG(now.st_mode) &&
 	    (now.st_size != job->in.st.st_size || now.st_mtim.tv_sec != job->in.st.st_mtim.tv_sec ||
 	     now.st_mtim.tv_nsec != job->in.st.st_mtim.tv_nsec))
@@ -139,7 +145,7 @@ int verb_compress(const struct command *self, int argc, char **argv)
 	int result = -1;
 	int code;
 
-	if (codec_arguments_parse(self, argc, argv, &job.arguments, &code) < 0)
+	if (codec_arguments_parse(self, argc, argv, true, &job.arguments, &code) < 0)
 		return code;
 	if (!job.arguments.out && asprintf(&made, "%s.brevis", job.arguments.file) < 0)
 		return report_error("out of memory"), EXIT_FATAL;
@@ -148,8 +154,10 @@ int verb_compress(const struct command *self, int argc, char **argv)
 		report_error("an archive is not for terminals; name a file with -o");
 		return EXIT_USAGE;
 	}
-	if (codec_input_open(&job.in, job.arguments.file) == 0)
+	if (codec_input_open(&job.in, job.arguments.file) == 0 &&
+	    workspace_open_if_any(&job.ws) == 0)
 		result = compress(&job, out);
+	workspace_close(&job.ws);
 	codec_input_close(&job.in);
 	free(made);
 	return result == 0 ? EXIT_DONE : EXIT_FATAL;

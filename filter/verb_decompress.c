@@ -123,7 +123,7 @@ int verb_decompress(const struct command *self, int argc, char **argv)
 	int result = -1;
 	int code;
 
-	if (codec_arguments_parse(self, argc, argv, &job.arguments, &code) < 0)
+	if (codec_arguments_parse(self, argc, argv, false, &job.arguments, &code) < 0)
 		return code;
 	if (!job.arguments.out) {
 		made = name_output(job.arguments.file);

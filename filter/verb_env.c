@@ -10,6 +10,7 @@
 #include "filter/git_run.h"
 #include "filter/hook_files.h"
 #include "filter/options.h"
+#include "filter/preset.h"
 #include "filter/report.h"
 
 /* Prints a line in which URLs have lost what may be secret: user and password (the user alone stays
@@ -95,10 +96,12 @@ static void print_places(const struct repository *repository)
 
 static void print_settings(const struct workspace *ws)
 {
-	static const char *const names[] = {"GIT_BREVIS_THREADS", "GIT_BREVIS_SKIP_SMUDGE",
-					    "GIT_LFS_SKIP_SMUDGE", "GIT_BREVIS_TRACE"};
+	static const char *const names[] = {"GIT_BREVIS_THREADS", "GIT_BREVIS_PRESET",
+					    "GIT_BREVIS_SKIP_SMUDGE", "GIT_LFS_SKIP_SMUDGE",
+					    "GIT_BREVIS_TRACE"};
 
 	printf("\nbrevis.threads=%u%s\n", ws->threads, ws->threads ? "" : " (one per processor)");
+	printf("brevis.preset=%s\n", preset_name(ws->preset));
 	printf("brevis.reuse=%s\n", ws->reuse ? "true" : "false");
 	printf("brevis.skipSmudge=%s (in force: %s)\n",
 	       repository_config_bool(ws->repository, "brevis.skipSmudge", false) ? "true"

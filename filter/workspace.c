@@ -7,7 +7,26 @@
 #include <string.h>
 
 #include "filter/options.h"
+#include "filter/preset.h"
 #include "filter/report.h"
+
+/* The environment goes before the configuration. A wrong name must not keep git from storing a
+ * file: it is told, and the default is in force. */
+static void read_preset(struct workspace *ws)
+{
+	const char *key = "GIT_BREVIS_PRESET";
+	const char *name = getenv(key);
+	char *configured = NULL;
+
+	if ((!name || !*name) && ws->repository) {
+		key = "brevis.preset";
+		name = configured = repository_config(ws->repository, key);
+	}
+	if (name && *name && !preset_parse(name, &ws->preset))
+		report_warning("%s is '%s', which is none of " PRESET_NAMES "; taken as %s", key,
+			       name, preset_name(ws->preset));
+	free(configured);
+}
 
 static void read_settings(struct workspace *ws)
 {
@@ -27,6 +46,7 @@ static void read_settings(struct workspace *ws)
 	if (text && *text && !option_number(text, OPTION_THREADS_MAX, &ws->threads))
 		report_warning("GIT_BREVIS_THREADS is not a number from 0 to %d; ignored",
 			       OPTION_THREADS_MAX);
+	read_preset(ws);
 }
 
 int workspace_open(struct workspace *ws)
@@ -39,7 +59,8 @@ int workspace_open(struct workspace *ws)
 	lfs_dir = repository_lfs_dir(ws->repository);
 	ws->store = object_store_new(lfs_dir);
 	ws->known = known_new(lfs_dir);
-	if (!ws->store || !ws->known) {
+	ws->priors = priors_new(lfs_dir);
+	if (!ws->store || !ws->known || !ws->priors) {
 		workspace_close(ws);
 		return -1;
 	}
@@ -58,6 +79,7 @@ int workspace_open_if_any(struct workspace *ws)
 
 void workspace_close(struct workspace *ws)
 {
+	priors_free(ws->priors);
 	known_free(ws->known);
 	object_store_free(ws->store);
 	repository_free(ws->repository);

@@ -11,8 +11,11 @@
 /* Heads of small neighbouring records are read together. */
 #define WINDOW_SIZE (64u << 10)
 
-/* Layout, count, and for each piece an entry: a record's size needs at most 4 bytes as a varint. */
-#define INDEX_SIZE_MAX (16 + 5 * WIRE_PIECES_MAX)
+/* Layout, prior, count, and for each piece an entry, which takes at most 4 bytes as a varint. */
+#define INDEX_SIZE_MAX (64 + 5 * WIRE_PIECES_MAX)
+
+/* The head's bytes up to the codebook, at most: one name that is too long to be known follows. */
+#define HEAD_START_MAX (WIRE_HEAD_FIXED + 1 + 255)
 
 bool brevis_is_archive(const void *data, size_t len)
 {
@@ -28,29 +31,27 @@ static int read_at(const struct brevis_source *source, void *buf, size_t len, ui
 	return BREVIS_OK;
 }
 
-/* Refuses by name what this build does not know. */
-static int check_head(const uint8_t *head, size_t size, size_t *head_size, struct brevis_error *err)
+/* Refuses by name what this build does not know; leaves *in behind it. */
+static int check_version(struct span *in, struct brevis_error *err)
 {
-	struct span in = span_of(head, size);
-	const uint8_t *magic = span_take(&in, BREVIS_MAGIC_SIZE);
-	uint8_t version = span_u8(&in);
-	uint8_t features = span_u8(&in);
+	const uint8_t *magic = span_take(in, BREVIS_MAGIC_SIZE);
+	uint8_t version = span_u8(in);
+	uint8_t features = span_u8(in);
 
-	if (span_failed(&in) || !brevis_is_archive(magic, BREVIS_MAGIC_SIZE))
+	if (span_failed(in) || !brevis_is_archive(magic, BREVIS_MAGIC_SIZE))
 		return error_set(err, BREVIS_E_FORMAT, "not a brevis archive");
 	if (version != BREVIS_FORMAT_VERSION)
 		return error_set(err, BREVIS_E_UNSUPPORTED,
 				 "archive has format version %u, this git-brevis reads version %u",
 				 version, BREVIS_FORMAT_VERSION);
 	if (features) {
-		uint8_t len = span_u8(&in);
-		const uint8_t *name = span_take(&in, len);
+		uint8_t len = span_u8(in);
+		const uint8_t *name = span_take(in, len);
 
 		return error_set(err, BREVIS_E_UNSUPPORTED,
 				 "archive needs feature '%.*s', which this git-brevis lacks",
 				 name ? (int)len : 1, name ? (const char *)name : "?");
 	}
-	*head_size = (size_t)(in.at - head);
 	return BREVIS_OK;
 }
 
@@ -64,30 +65,54 @@ static void *grow(void *array, uint64_t count, size_t element)
 
 struct opening {
 	struct brevis_archive *archive;
-	size_t head_size;
-	uint8_t head[256 + BREVIS_MAGIC_SIZE + 4];
+	struct buffer head; /* to the end of the codebook */
+	size_t codebook_size;
 	uint64_t index_size;
 	uint8_t *index;
 	struct brevis_error *err;
 };
 
-static int read_head_and_tail(struct opening *o, uint8_t tail[WIRE_TAIL_SIZE])
+/* Reads what the head says of itself, then the rest of it. */
+static int read_head(struct opening *o)
 {
 	const struct brevis_source *source = &o->archive->source;
-	size_t head_read = source->size < sizeof(o->head) ? (size_t)source->size : sizeof(o->head);
+	size_t begun = source->size < HEAD_START_MAX ? (size_t)source->size : HEAD_START_MAX;
+	uint64_t codebook_size;
+	struct span in;
+	size_t size;
 	int status;
 
-	if (source->size < WIRE_HEAD_SIZE)
+	if (source->size < WIRE_HEAD_FIXED)
 		return error_set(o->err, BREVIS_E_FORMAT, "not a brevis archive");
-	status = read_at(source, o->head, head_read, 0, o->err);
-
+	if (!buffer_extend(&o->head, begun))
+		return error_nomem(o->err);
+	status = read_at(source, o->head.data, begun, 0, o->err);
+	in = span_of(o->head.data, begun);
 	if (!status)
-		status = check_head(o->head, head_read, &o->head_size, o->err);
+		status = check_version(&in, o->err);
 	if (status)
 		return status;
-	if (source->size < o->head_size + WIRE_TAIL_SIZE)
+	codebook_size = span_varint(&in);
+	if (span_failed(&in) || codebook_size > CODEBOOK_BYTES_MAX)
+		return error_set(o->err, BREVIS_E_FORMAT, "codebook size out of range");
+	o->codebook_size = (size_t)codebook_size;
+	size = (size_t)(in.at - o->head.data) + o->codebook_size;
+	if (source->size < size + WIRE_TAIL_SIZE)
 		return error_set(o->err, BREVIS_E_FORMAT, "archive is cut short");
-	status = read_at(source, tail, WIRE_TAIL_SIZE, source->size - WIRE_TAIL_SIZE, o->err);
+	if (size > begun) {
+		if (!buffer_extend(&o->head, size - begun))
+			return error_nomem(o->err);
+		status = read_at(source, o->head.data + begun, size - begun, begun, o->err);
+	}
+	o->head.size = size;
+	return status;
+}
+
+static int read_tail(struct opening *o, uint8_t tail[WIRE_TAIL_SIZE])
+{
+	const struct brevis_source *source = &o->archive->source;
+	int status = read_at(source, tail, WIRE_TAIL_SIZE, source->size - WIRE_TAIL_SIZE, o->err);
+
 	if (!status && memcmp(tail + WIRE_TAIL_SIZE - 8, WIRE_END_MARK, 8))
 		return error_set(o->err, BREVIS_E_FORMAT,
 				 "archive is cut short: its end mark is missing");
@@ -101,11 +126,11 @@ static int read_index(struct opening *o)
 	uint64_t room;
 	uint8_t tail[WIRE_TAIL_SIZE];
 	uint64_t checksum;
-	int status = read_head_and_tail(o, tail);
+	int status = read_tail(o, tail);
 
 	if (status)
 		return status;
-	room = archive->source.size - o->head_size - WIRE_TAIL_SIZE;
+	room = archive->source.size - o->head.size - WIRE_TAIL_SIZE;
 	o->index_size = load_le64(tail);
 	if (o->index_size > room || o->index_size > INDEX_SIZE_MAX)
 		return error_set(o->err, BREVIS_E_FORMAT, "index size out of range");
@@ -113,16 +138,25 @@ static int read_index(struct opening *o)
 	if (!o->index)
 		return error_nomem(o->err);
 	status = read_at(&archive->source, o->index, (size_t)o->index_size + WIRE_TAIL_COVERED,
-			 o->head_size + room - o->index_size, o->err);
+			 o->head.size + room - o->index_size, o->err);
 	if (status)
 		return status;
-	checksum = checksum64_chain(checksum64(o->head, o->head_size), o->index,
+	checksum = checksum64_chain(checksum64(o->head.data, o->head.size), o->index,
 				    (size_t)o->index_size + WIRE_TAIL_COVERED);
 	if (checksum != load_le64(tail + WIRE_TAIL_COVERED))
 		return error_set(o->err, BREVIS_E_CHECKSUM, "index checksum does not match");
 	archive->info.original_size = load_le64(tail + 8);
 	memcpy(archive->info.original_sha256, tail + 16, BREVIS_SHA256_SIZE);
 	return BREVIS_OK;
+}
+
+/* Whatever the codebook holds, the checksum has proven it by now. */
+static int parse_codebook(struct opening *o)
+{
+	if (!o->codebook_size)
+		return BREVIS_OK;
+	return codebook_parse(o->head.data + o->head.size - o->codebook_size, o->codebook_size,
+			      &o->archive->codebook, o->err);
 }
 
 /* Adds the piece of one index entry; *end is where the records before it end. */
@@ -163,24 +197,45 @@ static int add_piece(struct opening *o, uint64_t entry, uint64_t *end)
 	return BREVIS_OK;
 }
 
+/* Takes the index up to its entries, and says how many of these there are. */
+static int parse_index_head(struct opening *o, struct span *in, uint64_t *count)
+{
+	struct brevis_archive_info *info = &o->archive->info;
+	uint8_t layout = span_u8(in);
+	uint8_t prior_size = span_u8(in);
+	const uint8_t *prior;
+	unsigned i;
+
+	if (prior_size && prior_size != BREVIS_SHA256_SIZE)
+		return error_set(o->err, BREVIS_E_FORMAT, "index names a prior by %u bytes",
+				 prior_size);
+	prior = span_take(in, prior_size);
+	*count = span_varint(in);
+	if (span_failed(in) || layout > BREVIS_LAYOUT_IRREGULAR || *count > WIRE_PIECES_MAX)
+		return error_set(o->err, BREVIS_E_FORMAT, "index is damaged");
+	info->layout = (enum brevis_layout)layout;
+	if (prior_size)
+		memcpy(info->prior_sha256, prior, prior_size);
+	for (i = 0; i < prior_size; i++)
+		info->has_prior |= prior[i] != 0;
+	return BREVIS_OK;
+}
+
 static int parse_index(struct opening *o)
 {
 	struct brevis_archive *archive = o->archive;
 	struct span in = span_of(o->index, (size_t)o->index_size);
-	uint8_t layout = span_u8(&in);
-	uint64_t count = span_varint(&in);
-	uint64_t end = o->head_size;
-	uint64_t i;
+	uint64_t end = o->head.size;
+	uint64_t i, count = 0;
+	int status = parse_index_head(o, &in, &count);
 
-	if (span_failed(&in) || layout > BREVIS_LAYOUT_IRREGULAR || count > WIRE_PIECES_MAX)
-		return error_set(o->err, BREVIS_E_FORMAT, "index is damaged");
-	archive->info.layout = (enum brevis_layout)layout;
+	if (status)
+		return status;
 	for (i = 0; i < count; i++) {
 		uint64_t entry = span_varint(&in);
-		int status = span_failed(&in)
-				     ? error_set(o->err, BREVIS_E_FORMAT, "index is cut short")
-				     : add_piece(o, entry, &end);
 
+		status = span_failed(&in) ? error_set(o->err, BREVIS_E_FORMAT, "index is cut short")
+					  : add_piece(o, entry, &end);
 		if (status)
 			return status;
 	}
@@ -221,6 +276,26 @@ static int read_record_heads(struct opening *o)
 	return status;
 }
 
+/* A chained record serves one piece, directly behind bytes. */
+static int check_chains(struct opening *o)
+{
+	const struct brevis_archive *archive = o->archive;
+	bool behind_bytes = false;
+	uint64_t i;
+
+	for (i = 0; i < archive->info.pieces; i++) {
+		const struct piece_entry *piece = &archive->pieces[i];
+
+		if (archive_is_chained(archive, i) && piece->repeats)
+			return error_set(o->err, BREVIS_E_FORMAT, "index repeats a chained record");
+		if (archive_is_chained(archive, i) && !behind_bytes)
+			return error_set(o->err, BREVIS_E_FORMAT,
+					 "chained record is not behind bytes");
+		behind_bytes = record_is_bytes(&archive->records[piece->record].head);
+	}
+	return BREVIS_OK;
+}
+
 /* Places the pieces in the original, which they must cover exactly. */
 static int place_pieces(struct opening *o)
 {
@@ -251,14 +326,21 @@ int brevis_archive_open(const struct brevis_source *source, struct brevis_archiv
 	o.archive->source = *source;
 	o.archive->info.format_version = BREVIS_FORMAT_VERSION;
 	o.archive->info.archive_size = source->size;
-	status = read_index(&o);
+	status = read_head(&o);
+	if (!status)
+		status = read_index(&o);
+	if (!status)
+		status = parse_codebook(&o);
 	if (!status)
 		status = parse_index(&o);
 	if (!status)
 		status = read_record_heads(&o);
 	if (!status)
+		status = check_chains(&o);
+	if (!status)
 		status = place_pieces(&o);
 	free(o.index);
+	buffer_release(&o.head);
 	if (status)
 		brevis_archive_free(o.archive);
 	else
@@ -271,6 +353,7 @@ void brevis_archive_free(struct brevis_archive *archive)
 	if (!archive)
 		return;
 	safetensors_parser_free(archive->header);
+	codebook_free(archive->codebook);
 	free(archive->records);
 	free(archive->pieces);
 	free(archive);
@@ -289,17 +372,32 @@ int archive_read_record(const struct brevis_archive *archive, uint64_t record, v
 	return read_at(&archive->source, buf, entry->size, entry->offset, err);
 }
 
-int archive_decode_piece(const struct brevis_archive *archive, uint64_t i, struct piece_buffer *pb,
-			 size_t *raw_size, struct brevis_error *err)
+bool archive_is_chained(const struct brevis_archive *archive, uint64_t i)
+{
+	return i < archive->info.pieces &&
+	       archive->records[archive->pieces[i].record].head.kind == RECORD_CHAINED;
+}
+
+int archive_fetch_piece(const struct brevis_archive *archive, uint64_t i, struct piece_buffer *pb,
+			struct brevis_error *err)
+{
+	uint64_t number = archive->pieces[i].record;
+
+	buffer_clear(&pb->stored);
+	if (!buffer_extend(&pb->stored, archive->records[number].size))
+		return error_nomem(err);
+	return archive_read_record(archive, number, pb->stored.data, err);
+}
+
+int archive_restore_piece(const struct brevis_archive *archive, uint64_t i, struct piece_buffer *pb,
+			  const struct piece_buffer *before, struct brevis_error *err)
 {
 	uint64_t number = archive->pieces[i].record;
 	const struct record_entry *record = &archive->records[number];
+	struct span reach = {0};
 	struct brevis_error why;
 	int status;
 
-	buffer_clear(&pb->stored);
-	if (!buffer_extend(&pb->stored, record->size))
-		return error_nomem(err);
 	if (pb->raw_capacity < record->head.raw_size) {
 		free(pb->raw);
 		pb->raw = malloc(record->head.raw_size);
@@ -307,16 +405,24 @@ int archive_decode_piece(const struct brevis_archive *archive, uint64_t i, struc
 	}
 	if (!pb->raw)
 		return error_nomem(err);
-	status = archive_read_record(archive, number, pb->stored.data, err);
-	if (status)
-		return status;
-	status = record_decode(pb->stored.data, record->size, &record->head, pb->raw, &why);
+	if (before)
+		reach = record_reach(before->raw, before->raw_size);
+	status = record_decode(pb->stored.data, record->size, &record->head, archive->codebook,
+			       reach, pb->raw, &why);
 	if (status)
 		return error_set(err, status, "record %llu of %llu: %s",
 				 (unsigned long long)number + 1,
 				 (unsigned long long)archive->info.records, why.message);
-	*raw_size = record->head.raw_size;
+	pb->raw_size = record->head.raw_size;
 	return BREVIS_OK;
+}
+
+void piece_buffer_swap(struct piece_buffer *a, struct piece_buffer *b)
+{
+	struct piece_buffer c = *a;
+
+	*a = *b;
+	*b = c;
 }
 
 void piece_buffer_release(struct piece_buffer *pb)

@@ -4,6 +4,7 @@
 #define CORE_ARCHIVE_READER_H
 
 #include "core/archive/record.h"
+#include "core/entropy/codebook.h"
 #include "core/safetensors/safetensors.h"
 
 /** Where a record stands and what its head says. */
@@ -22,6 +23,7 @@ struct piece_entry {
 struct brevis_archive {
 	struct brevis_source source;
 	struct brevis_archive_info info;
+	struct codebook *codebook; /* NULL: it has none */
 	struct record_entry *records;
 	struct piece_entry *pieces;
 	struct safetensors_parser *header; /* once the tensors were loaded */
@@ -31,16 +33,29 @@ struct brevis_archive {
 int archive_read_record(const struct brevis_archive *archive, uint64_t record, void *buf,
 			struct brevis_error *err);
 
-/** The decoded bytes of a piece. */
+/** True if piece i, which may be past the last one, needs the bytes of the piece before it. */
+bool archive_is_chained(const struct brevis_archive *archive, uint64_t i);
+
+/** A piece on its way from its record to its bytes. */
 struct piece_buffer {
 	struct buffer stored;
-	void *raw;
+	uint8_t *raw;
+	size_t raw_size;
 	size_t raw_capacity;
 };
 
-/** Decodes piece i into pb->raw and gives its size. */
-int archive_decode_piece(const struct brevis_archive *archive, uint64_t i, struct piece_buffer *pb,
-			 size_t *raw_size, struct brevis_error *err);
+/** Reads the record of piece i into pb->stored. */
+int archive_fetch_piece(const struct brevis_archive *archive, uint64_t i, struct piece_buffer *pb,
+			struct brevis_error *err);
+
+/**
+ * Decodes piece i, which was fetched, into pb->raw. `before` is what the piece before it has
+ * restored; NULL will do for one that is not chained.
+ */
+int archive_restore_piece(const struct brevis_archive *archive, uint64_t i, struct piece_buffer *pb,
+			  const struct piece_buffer *before, struct brevis_error *err);
+
+void piece_buffer_swap(struct piece_buffer *a, struct piece_buffer *b);
 void piece_buffer_release(struct piece_buffer *pb);
 
 #endif

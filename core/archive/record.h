@@ -5,17 +5,28 @@
 
 #include "core/archive/wire.h"
 #include "core/base/buffer.h"
+#include "core/entropy/codebook.h"
 
 struct record_head {
-	uint8_t kind;      /* RECORD_BYTES, or the width of its program's words in bits */
+	uint8_t kind;      /* RECORD_BYTES or RECORD_CHAINED, or the width of its words in bits */
 	uint32_t raw_size; /* bytes it restores, at most RECORD_RAW_MAX */
 	uint64_t checksum; /* checksum64 of them */
 };
 
-/** True if two records restore the same bytes, as far as their heads tell. */
+/** True if the record holds no program. */
+static inline bool record_is_bytes(const struct record_head *head)
+{
+	return head->kind == RECORD_BYTES || head->kind == RECORD_CHAINED;
+}
+
+/**
+ * True if two records restore the same content, as far as their heads tell: the same bytes, as
+ * words of the same width or as mere bytes.
+ */
 static inline bool record_head_equal(const struct record_head *a, const struct record_head *b)
 {
-	return a->checksum == b->checksum && a->raw_size == b->raw_size && a->kind == b->kind;
+	return a->checksum == b->checksum && a->raw_size == b->raw_size &&
+	       (a->kind == b->kind || (record_is_bytes(a) && record_is_bytes(b)));
 }
 
 /** Takes a record's head off the span. */
@@ -23,14 +34,21 @@ int record_head_parse(struct span *in, struct record_head *out, struct brevis_er
 
 /**
  * Restores the head->raw_size bytes of a whole record to raw, which has room for them and is
- * aligned as malloc aligns, and proves them by the checksum. The record must still have the head
+ * aligned as malloc aligns, and proves them by the checksum. codebook is that of the archive which
+ * the record is to be part of, or NULL. A chained record is decoded behind `before`, and refused if
+ * that is empty; others make no use of it. The record must still restore what the head says
  * that was read before: the file it comes from may have changed. On failure raw's content is
  * undefined.
  */
-int record_decode(const void *record, size_t size, const struct record_head *head, void *raw,
+int record_decode(const void *record, size_t size, const struct record_head *head,
+		  const struct codebook *codebook, struct span before, void *raw,
 		  struct brevis_error *err);
 
+/** The end of a piece of bytes that a chained record behind it may refer to. */
+struct span record_reach(const void *raw, size_t raw_size);
+
 /** Appends the program of a record in the paper's notation, or "bytes". */
-int record_print(const void *record, size_t size, struct buffer *out, struct brevis_error *err);
+int record_print(const void *record, size_t size, const struct codebook *codebook,
+		 struct buffer *out, struct brevis_error *err);
 
 #endif

@@ -6,10 +6,6 @@
 #include "core/base/digest.h"
 #include "core/base/error.h"
 
-static const uint8_t head[WIRE_HEAD_SIZE + 1] = WIRE_MAGIC "\x01\x00";
-
-_Static_assert(BREVIS_FORMAT_VERSION == 1, "the head above names the version");
-
 static int emit(struct archive_writer *w, const void *data, size_t size, struct brevis_error *err)
 {
 	if (w->write(w->ctx, data, size))
@@ -20,13 +16,26 @@ static int emit(struct archive_writer *w, const void *data, size_t size, struct 
 }
 
 int archive_writer_begin(struct archive_writer *w, brevis_write_fn write, void *ctx,
-			 struct brevis_error *err)
+			 struct span codebook, struct brevis_error *err)
 {
+	struct buffer head = BUFFER_INIT;
+	int status;
+
 	*w = (struct archive_writer){.write = write, .ctx = ctx};
 	w->sha = brevis_sha256_new();
-	if (!w->sha)
-		return error_nomem(err);
-	return emit(w, head, WIRE_HEAD_SIZE, err);
+	buffer_append(&head, WIRE_MAGIC, BREVIS_MAGIC_SIZE);
+	buffer_u8(&head, BREVIS_FORMAT_VERSION);
+	buffer_u8(&head, 0); /* features */
+	buffer_varint(&head, span_left(&codebook));
+	buffer_append(&head, codebook.at, span_left(&codebook));
+	if (!w->sha || buffer_failed(&head)) {
+		status = error_nomem(err);
+	} else {
+		w->head_checksum = checksum64(head.data, head.size);
+		status = emit(w, head.data, head.size, err);
+	}
+	buffer_release(&head);
+	return status;
 }
 
 static int add_entry(struct archive_writer *w, uint64_t entry, struct brevis_error *err)
@@ -57,9 +66,12 @@ int archive_writer_repeat(struct archive_writer *w, uint64_t record, struct brev
 static void build_end(const struct archive_writer *w, const struct archive_original *original,
 		      struct buffer *end)
 {
-	uint64_t checksum = checksum64(head, WIRE_HEAD_SIZE);
+	static const uint8_t none[BREVIS_SHA256_SIZE];
 
 	buffer_u8(end, (uint8_t)original->layout);
+	/* Without a prior as many bytes: so the sizes of all presets can be compared. */
+	buffer_u8(end, BREVIS_SHA256_SIZE);
+	buffer_append(end, original->has_prior ? original->prior_sha256 : none, BREVIS_SHA256_SIZE);
 	buffer_varint(end, w->pieces);
 	buffer_append(end, w->entries.data, w->entries.size);
 	buffer_le64(end, end->size);
@@ -67,7 +79,7 @@ static void build_end(const struct archive_writer *w, const struct archive_origi
 	buffer_append(end, original->sha256, BREVIS_SHA256_SIZE);
 	if (buffer_failed(end))
 		return;
-	buffer_le64(end, checksum64_chain(checksum, end->data, end->size));
+	buffer_le64(end, checksum64_chain(w->head_checksum, end->data, end->size));
 	buffer_append(end, WIRE_END_MARK, 8);
 }
 

@@ -10,22 +10,27 @@ struct archive_writer {
 	brevis_write_fn write;
 	void *ctx;
 	struct brevis_sha256 *sha;
+	uint64_t head_checksum;
 	uint64_t size;    /* bytes written */
 	uint64_t pieces;  /* added so far */
 	uint64_t records; /* of them with a record of their own */
 	struct buffer entries;
 };
 
-/** What the tail says of the original. */
+/** What index and tail say of the original. */
 struct archive_original {
 	enum brevis_layout layout;
 	uint64_t size;
 	uint8_t sha256[BREVIS_SHA256_SIZE];
+	bool has_prior;
+	uint8_t prior_sha256[BREVIS_SHA256_SIZE]; /* if it has one */
 };
 
-/** Writes the head. Release the writer whatever this returns. */
+/**
+ * Writes the head, with the bytes of a codebook or none. Release the writer whatever this returns.
+ */
 int archive_writer_begin(struct archive_writer *w, brevis_write_fn write, void *ctx,
-			 struct brevis_error *err);
+			 struct span codebook, struct brevis_error *err);
 
 /** Adds the next piece with its record. */
 int archive_writer_record(struct archive_writer *w, const void *record, size_t size,

@@ -9,6 +9,13 @@
 
 #include "core/archive/wire.h"
 #include "core/safetensors/safetensors.h"
+#include "core/synthesis/synthesize.h"
+
+/** What a piece is. */
+struct piece_kind {
+	uint8_t record;            /* its kind of record */
+	struct tensor_kind tensor; /* unless that is RECORD_BYTES */
+};
 
 enum piece_phase {
 	PIECES_HEADER,  /* within what may become a safetensors header */
@@ -19,11 +26,13 @@ enum piece_phase {
 struct piece_cutter {
 	struct safetensors_parser *parser;
 	enum piece_phase phase;
-	uint64_t size;     /* of the stream so far */
-	size_t piece_size; /* of the piece that is growing */
-	size_t tensor;     /* the one that is growing */
-	uint64_t data_at;  /* bytes of tensor data before the growing piece */
-	bool described;    /* a valid header was read */
+	uint64_t size;      /* of the stream so far */
+	size_t piece_size;  /* of the piece that is growing */
+	size_t tensor;      /* the one that is growing */
+	uint64_t data_at;   /* bytes of tensor data before the growing piece */
+	size_t part;        /* bytes of a piece of the growing tensor, but for its last one */
+	struct shape slice; /* what a slice of it is, if it has several pieces */
+	bool described;     /* a valid header was read */
 };
 
 int piece_cutter_init(struct piece_cutter *cutter, struct brevis_error *err);
@@ -34,10 +43,10 @@ size_t piece_cutter_expect(const struct piece_cutter *cutter);
 
 /**
  * Takes the next bytes of the stream. *used says how many of them belong to the growing piece
- * (perhaps none), *ends whether it is complete with them, and *kind its kind of record then.
+ * (perhaps none), *ends whether it is complete with them, and *kind what it is then.
  */
 int piece_cutter_feed(struct piece_cutter *cutter, const void *data, size_t len, size_t *used,
-		      bool *ends, uint8_t *kind, struct brevis_error *err);
+		      bool *ends, struct piece_kind *kind, struct brevis_error *err);
 
 /**
  * At the end of the stream: what it was, and a sentence that says why it is no plain safetensors

@@ -256,6 +256,24 @@ int frequency_plan_init(struct frequency_plan *plan, const uint32_t *histogram, 
 	return BREVIS_OK;
 }
 
+int frequency_plan_scaled(struct frequency_plan *plan, const uint32_t *histogram, unsigned width,
+			  uint64_t total, unsigned scale_bits, struct brevis_error *err)
+{
+	uint32_t counts[1 << LITERAL_SYMBOL_BITS];
+	uint16_t symbols[1 << LITERAL_SYMBOL_BITS];
+	uint16_t shares[1 << LITERAL_SYMBOL_BITS];
+	struct occurring o = {
+		.counts = counts, .symbols = symbols, .shares = shares, .total = total};
+
+	*plan = (struct frequency_plan){.shares = calloc((size_t)1 << width, sizeof(uint16_t))};
+	if (!plan->shares)
+		return error_nomem(err);
+	list_occurring(&o, histogram, 1u << width);
+	try_scale(&o, scale_bits, frequency_precision(total, o.n), width, plan);
+	fill_plan(plan, &o);
+	return BREVIS_OK;
+}
+
 void frequency_plan_release(struct frequency_plan *plan)
 {
 	free(plan->shares);

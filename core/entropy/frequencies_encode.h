@@ -19,6 +19,14 @@ struct frequency_plan {
  */
 int frequency_plan_init(struct frequency_plan *plan, const uint32_t *histogram, unsigned width,
 			uint64_t total, struct brevis_error *err);
+
+/**
+ * The same for a scale that is given, in which each symbol that occurs must find a slot; the
+ * precision is what suits `total` words.
+ */
+int frequency_plan_scaled(struct frequency_plan *plan, const uint32_t *histogram, unsigned width,
+			  uint64_t total, unsigned scale_bits, struct brevis_error *err);
+
 void frequency_plan_release(struct frequency_plan *plan);
 
 /** Appends the table. Failure shows in the buffer. */

@@ -81,38 +81,42 @@ bool histogram_of(uint32_t *histogram, const void *words, unsigned width, size_t
 	return histogram_of_shorts(histogram, words, width, count);
 }
 
-ALWAYS_INLINE void range(const void *words, unsigned size, size_t count, uint64_t *smallest,
-			 uint64_t *largest)
-{
-	uint64_t low = UINT64_MAX;
-	uint64_t high = 0;
-	size_t i;
-
-	for (i = 0; i < count; i++) {
-		uint64_t v = word_get(words, size, i);
-
-		low = v < low ? v : low;
-		high = v > high ? v : high;
+/* One loop for each type of words, so that the compiler vectorises it. */
+#define DEFINE_RANGE(T)                                                                            \
+	static void range_##T(const T *words, size_t count, uint64_t *smallest, uint64_t *largest) \
+	{                                                                                          \
+		T low = words[0];                                                                  \
+		T high = words[0];                                                                 \
+		size_t i;                                                                          \
+                                                                                                   \
+		for (i = 1; i < count; i++) {                                                      \
+			low = words[i] < low ? words[i] : low;                                     \
+			high = words[i] > high ? words[i] : high;                                  \
+		}                                                                                  \
+		*smallest = low;                                                                   \
+		*largest = high;                                                                   \
 	}
-	*smallest = low;
-	*largest = high;
-}
+
+DEFINE_RANGE(uint8_t)
+DEFINE_RANGE(uint16_t)
+DEFINE_RANGE(uint32_t)
+DEFINE_RANGE(uint64_t)
 
 void word_range(const void *words, unsigned width, size_t count, uint64_t *smallest,
 		uint64_t *largest)
 {
 	switch (word_bytes(width)) {
 	case 1:
-		range(words, 1, count, smallest, largest);
+		range_uint8_t(words, count, smallest, largest);
 		break;
 	case 2:
-		range(words, 2, count, smallest, largest);
+		range_uint16_t(words, count, smallest, largest);
 		break;
 	case 4:
-		range(words, 4, count, smallest, largest);
+		range_uint32_t(words, count, smallest, largest);
 		break;
 	default:
-		range(words, 8, count, smallest, largest);
+		range_uint64_t(words, count, smallest, largest);
 		break;
 	}
 }

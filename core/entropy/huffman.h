@@ -52,6 +52,7 @@ int huffman_decoder_init(struct huffman_decoder *d, const struct literal *litera
 			 struct brevis_error *err);
 int huffman_decode(struct huffman_decoder *d, void *words, unsigned width, size_t count,
 		   struct brevis_error *err);
+void huffman_decoder_rewind(struct huffman_decoder *d);
 int huffman_decoder_finish(const struct huffman_decoder *d, struct brevis_error *err);
 
 #endif

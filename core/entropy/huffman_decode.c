@@ -132,9 +132,14 @@ int huffman_decoder_init(struct huffman_decoder *d, const struct literal *litera
 	}
 	d->data = literal->payload.at;
 	d->size = span_left(&literal->payload);
-	d->position = 0;
 	d->longest = table.longest;
+	huffman_decoder_rewind(d);
 	return BREVIS_OK;
+}
+
+void huffman_decoder_rewind(struct huffman_decoder *d)
+{
+	d->position = 0;
 }
 
 /* The next 57 bits or more, with zeros past the end. */

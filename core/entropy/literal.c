@@ -2,12 +2,13 @@
 #include "core/entropy/literal.h"
 
 #include "core/base/bits.h"
-#include "core/base/bits.h"
 #include "core/base/bytes.h"
 #include "core/base/error.h"
 #include "core/entropy/huffman.h"
+#include "core/entropy/library_decode.h"
 #include "core/entropy/packed.h"
 #include "core/entropy/rans.h"
+#include "core/entropy/raw.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -15,11 +16,12 @@
 
 struct literal_decoder {
 	struct literal literal;
-	size_t done; /* words */
+	size_t done;      /* words */
+	uint8_t *library; /* what a library has made of the payload, or NULL */
 	union {
 		struct huffman_decoder huffman;
 		struct rans_decoder rans;
-	} u; /* with a table behind it; no part of raw and packed decoders */
+	} u; /* with a table behind it; no part of the decoders of other codings */
 };
 
 static int take_payload(struct span *in, uint64_t size, struct literal *out,
@@ -50,9 +52,7 @@ static int parse_raw(struct span *in, struct literal *out, struct brevis_error *
 {
 	uint64_t size;
 
-	if (out->width != 8 * word_bytes(out->width))
-		return error_set(err, BREVIS_E_FORMAT, "raw literal: words of %u bits", out->width);
-	if (!checked_mul(out->count, out->width / 8, &size))
+	if (!checked_mul(out->count, raw_bytes(out->width), &size))
 		return error_set(err, BREVIS_E_FORMAT, "raw literal: too many words");
 	return take_payload(in, size, out, err);
 }
@@ -97,25 +97,12 @@ static int parse_huffman(struct span *in, struct literal *out, struct brevis_err
 	return take_sized_payload(in, out, err);
 }
 
-static int parse_rans(struct span *in, struct literal *out, struct brevis_error *err)
+/* Takes what both rANS codings have behind their tables. */
+static int take_rans_payload(struct span *in, struct literal *out, struct brevis_error *err)
 {
-	const uint8_t *begin = in->at;
-	struct frequency_table table;
 	unsigned i;
-	int status = rans_parameters_read(in, &table, &out->lanes, err);
+	int status = take_sized_payload(in, out, err);
 
-	if (!status)
-		status = frequency_table_read(in, out->width, &table, NULL, err);
-	if (status)
-		return status;
-	out->bits = table.scale_bits;
-	if (out->bits > FREQUENCY_BITS_MIN &&
-	    UINT64_C(1) << out->bits > RANS_SLOTS_PER_WORD * (uint64_t)out->count)
-		return error_set(err, BREVIS_E_FORMAT,
-				 "rANS literal: frequencies of %u bits for %zu words", out->bits,
-				 out->count);
-	out->table = span_of(begin, (size_t)(in->at - begin));
-	status = take_sized_payload(in, out, err);
 	if (status)
 		return status;
 	if (span_left(&out->payload) < 4 * out->lanes || span_left(&out->payload) % 2)
@@ -129,21 +116,71 @@ static int parse_rans(struct span *in, struct literal *out, struct brevis_error 
 	return BREVIS_OK;
 }
 
-int literal_parse(struct span *in, unsigned width, size_t count, struct literal *out,
-		  struct brevis_error *err)
+static int parse_rans(struct span *in, struct literal *out, struct brevis_error *err)
 {
-	struct literal literal = {.width = width, .count = count};
-	unsigned coding = span_u8(in);
+	const uint8_t *begin = in->at;
+	struct frequency_table table;
+	int status = rans_parameters_read(in, &table, &out->lanes, err);
+
+	if (!status)
+		status = frequency_table_read(in, out->width, &table, NULL, err);
+	if (status)
+		return status;
+	out->bits = table.scale_bits;
+	if (out->bits > FREQUENCY_BITS_MIN &&
+	    UINT64_C(1) << out->bits > RANS_SLOTS_PER_WORD * (uint64_t)out->count)
+		return error_set(err, BREVIS_E_FORMAT,
+				 "rANS literal: frequencies of %u bits for %zu words", out->bits,
+				 out->count);
+	out->table = span_of(begin, (size_t)(in->at - begin));
+	return take_rans_payload(in, out, err);
+}
+
+static int parse_shared(struct span *in, const struct codebook *codebook, struct literal *out,
+			struct brevis_error *err)
+{
+	unsigned count = codebook ? codebook_count(codebook) : 0;
+
+	out->codebook = codebook;
+	out->number = span_u8(in);
+	out->lanes = rans_lanes_of(span_u8(in));
+	if (in->failed)
+		return error_set(err, BREVIS_E_FORMAT, "shared literal: cut short");
+	if (out->number >= count)
+		return error_set(err, BREVIS_E_FORMAT,
+				 "shared literal: table %u of a codebook of %u tables", out->number,
+				 count);
+	if (codebook_width(codebook, out->number) != out->width)
+		return error_set(err, BREVIS_E_FORMAT,
+				 "shared literal: words of %u bits, table %u is for %u", out->width,
+				 out->number, codebook_width(codebook, out->number));
+	if (!out->lanes)
+		return error_set(err, BREVIS_E_FORMAT, "rANS literal: lanes are not 1, 4 or 32");
+	out->bits = codebook_scale_bits(codebook, out->number);
+	return take_rans_payload(in, out, err);
+}
+
+static int parse_library(struct span *in, struct literal *out, struct brevis_error *err)
+{
+	uint64_t size;
+
+	if (!checked_mul(out->count, raw_bytes(out->width), &size) || size > SIZE_MAX)
+		return error_set(err, BREVIS_E_FORMAT, "literal: too many words");
+	return take_sized_payload(in, out, err);
+}
+
+int literal_parse(struct span *in, unsigned coding, unsigned width, size_t count,
+		  const struct codebook *codebook, struct literal *out, struct brevis_error *err)
+{
+	struct literal literal = {
+		.coding = (enum literal_coding)coding, .width = width, .count = count};
 	int status;
 
-	if (in->failed)
-		return error_set(err, BREVIS_E_FORMAT, "literal: cut short");
-	if (coding == LITERAL_HUFFMAN || coding == LITERAL_RANS) {
-		if (width > LITERAL_SYMBOL_BITS || count == 0)
-			return error_set(err, BREVIS_E_FORMAT,
-					 "literal: %zu words of %u bits cannot be entropy-coded",
-					 count, width);
-	}
+	if (!count)
+		return error_set(err, BREVIS_E_FORMAT, "literal: no words");
+	if (coding >= LITERAL_HUFFMAN && coding <= LITERAL_SHARED && width > LITERAL_SYMBOL_BITS)
+		return error_set(err, BREVIS_E_FORMAT,
+				 "literal: words of %u bits cannot be entropy-coded", width);
 	switch (coding) {
 	case LITERAL_RAW:
 		status = parse_raw(in, &literal, err);
@@ -157,14 +194,29 @@ int literal_parse(struct span *in, unsigned width, size_t count, struct literal 
 	case LITERAL_RANS:
 		status = parse_rans(in, &literal, err);
 		break;
+	case LITERAL_SHARED:
+		status = parse_shared(in, codebook, &literal, err);
+		break;
+	case LITERAL_ZSTD:
+	case LITERAL_LZMA2:
+		status = parse_library(in, &literal, err);
+		break;
 	default:
 		return error_set(err, BREVIS_E_FORMAT, "literal: unknown coding %u", coding);
 	}
-	if (status)
-		return status;
-	literal.coding = (enum literal_coding)coding;
-	*out = literal;
-	return BREVIS_OK;
+	if (!status)
+		*out = literal;
+	return status;
+}
+
+static bool is_library(const struct literal *literal)
+{
+	return literal->coding == LITERAL_ZSTD || literal->coding == LITERAL_LZMA2;
+}
+
+uint64_t literal_library_bytes(const struct literal *literal)
+{
+	return is_library(literal) ? (uint64_t)literal->count * raw_bytes(literal->width) : 0;
 }
 
 static size_t decoder_size(const struct literal *literal)
@@ -173,9 +225,26 @@ static size_t decoder_size(const struct literal *literal)
 
 	if (literal->coding == LITERAL_HUFFMAN)
 		return size + huffman_decoder_size(literal);
-	if (literal->coding == LITERAL_RANS)
+	if (literal->coding == LITERAL_RANS || literal->coding == LITERAL_SHARED)
 		return size + rans_decoder_size(literal);
 	return size;
+}
+
+static int decode_library(struct literal_decoder *d, struct brevis_error *err)
+{
+	const struct literal *literal = &d->literal;
+	size_t size = (size_t)literal_library_bytes(literal);
+	struct brevis_error why;
+	int status;
+
+	d->library = malloc(size);
+	if (!d->library)
+		return error_nomem(err);
+	status = library_decode(literal->coding == LITERAL_ZSTD ? LIBRARY_ZSTD : LIBRARY_LZMA2,
+				literal->payload, (struct span){0}, d->library, size, &why);
+	if (status)
+		return error_set(err, status, "literal: %s", why.message);
+	return BREVIS_OK;
 }
 
 int literal_decoder_new(const struct literal *literal, struct literal_decoder **out,
@@ -188,40 +257,28 @@ int literal_decoder_new(const struct literal *literal, struct literal_decoder **
 		return error_nomem(err);
 	d->literal = *literal;
 	d->done = 0;
+	d->library = NULL;
 	if (literal->coding == LITERAL_HUFFMAN)
 		status = huffman_decoder_init(&d->u.huffman, literal, err);
-	else if (literal->coding == LITERAL_RANS)
+	else if (literal->coding == LITERAL_RANS || literal->coding == LITERAL_SHARED)
 		status = rans_decoder_init(&d->u.rans, literal, err);
+	else if (is_library(literal))
+		status = decode_library(d, err);
 	if (status)
-		free(d);
+		literal_decoder_free(d);
 	else
 		*out = d;
 	return status;
 }
 
-static void copy_raw(const struct literal *literal, size_t first, void *words, size_t count)
+/* Words first..first + count of those that lie in bytes as the raw coding has them. */
+static int next_raw(const struct literal *literal, const uint8_t *bytes, size_t first, void *words,
+		    size_t count, struct brevis_error *err)
 {
-	unsigned size = word_bytes(literal->width);
-	const uint8_t *at = literal->payload.at + first * size;
-	size_t i;
-
-	if (!count)
-		return;
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	(void)i;
-	memcpy(words, at, count * size);
-#else
-	for (i = 0; i < count; i++, at += size) {
-		if (size == 1)
-			((uint8_t *)words)[i] = *at;
-		else if (size == 2)
-			((uint16_t *)words)[i] = load_le16(at);
-		else if (size == 4)
-			((uint32_t *)words)[i] = load_le32(at);
-		else
-			((uint64_t *)words)[i] = load_le64(at);
-	}
-#endif
+	if (!raw_decode(bytes + first * raw_bytes(literal->width), words, literal->width, count))
+		return error_set(err, BREVIS_E_FORMAT, "literal: a word has over %u bits",
+				 literal->width);
+	return BREVIS_OK;
 }
 
 int literal_decoder_next(struct literal_decoder *decoder, void *words, size_t count,
@@ -235,14 +292,16 @@ int literal_decoder_next(struct literal_decoder *decoder, void *words, size_t co
 	decoder->done += count;
 	switch (literal->coding) {
 	case LITERAL_RAW:
-		copy_raw(literal, first, words, count);
-		return BREVIS_OK;
+		return next_raw(literal, literal->payload.at, first, words, count, err);
 	case LITERAL_PACKED:
 		return packed_decode(literal, first, words, count, err);
 	case LITERAL_HUFFMAN:
 		return huffman_decode(&decoder->u.huffman, words, literal->width, count, err);
-	default:
+	case LITERAL_RANS:
+	case LITERAL_SHARED:
 		return rans_decode(&decoder->u.rans, words, literal->width, count, err);
+	default:
+		return next_raw(literal, decoder->library, first, words, count, err);
 	}
 }
 
@@ -254,13 +313,28 @@ int literal_decoder_finish(const struct literal_decoder *decoder, struct brevis_
 	case LITERAL_HUFFMAN:
 		return huffman_decoder_finish(&decoder->u.huffman, err);
 	case LITERAL_RANS:
+	case LITERAL_SHARED:
 		return rans_decoder_finish(&decoder->u.rans, err);
 	default:
 		return BREVIS_OK;
 	}
 }
 
+void literal_decoder_rewind(struct literal_decoder *decoder)
+{
+	const struct literal *literal = &decoder->literal;
+
+	decoder->done = 0;
+	if (literal->coding == LITERAL_HUFFMAN)
+		huffman_decoder_rewind(&decoder->u.huffman);
+	else if (literal->coding == LITERAL_RANS || literal->coding == LITERAL_SHARED)
+		rans_decoder_rewind(&decoder->u.rans, literal);
+}
+
 void literal_decoder_free(struct literal_decoder *decoder)
 {
+	if (!decoder)
+		return;
+	free(decoder->library);
 	free(decoder);
 }

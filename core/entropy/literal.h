@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The physical codings of a literal: the leaf of a program that holds n words of a given width
- * verbatim (paper section 3.2, "Physical literal coding"). Four codings; the encoder takes the
- * smallest complete one. Wire layout: docs/FORMAT.md, "Literals".
+ * verbatim (paper section 3.2, "Physical literal coding"). Seven codings; the encoder takes the
+ * smallest complete one of those that it is told to try. Wire layout: docs/FORMAT.md, "Literals".
  *
  * Words of width 1..64 live in memory as arrays of the smallest of uint8_t, uint16_t, uint32_t,
  * uint64_t that holds them; bits above the width are zero.
@@ -14,16 +14,27 @@
 
 #include "core/base/buffer.h"
 #include "core/brevis.h"
+#include "core/entropy/codebook.h"
 
+/** The coding is in the high 4 bits of the op byte of a lit node, above LITERAL_NODE. */
 enum literal_coding {
-	LITERAL_RAW = 0,     /* whole bytes, little-endian; widths 8, 16, 32 and 64 only */
+	LITERAL_RAW = 0,     /* whole bytes, little-endian */
 	LITERAL_PACKED = 1,  /* word - base in a fixed number of bits */
 	LITERAL_HUFFMAN = 2, /* canonical Huffman; widths up to LITERAL_SYMBOL_BITS */
-	LITERAL_RANS = 3     /* interleaved rANS; widths up to LITERAL_SYMBOL_BITS */
+	LITERAL_RANS = 3,    /* interleaved rANS; widths up to LITERAL_SYMBOL_BITS */
+	LITERAL_SHARED = 4,  /* the same with a table of the codebook */
+	LITERAL_ZSTD = 5,    /* the bytes of the raw coding in a Zstandard frame */
+	LITERAL_LZMA2 = 6    /* the same in an LZMA2 stream */
 };
+
+/** The low 4 bits of the op byte of a lit node. */
+#define LITERAL_NODE 1
 
 /** Widest words that have an entropy coding: an alphabet of 4096 symbols. */
 #define LITERAL_SYMBOL_BITS 12
+
+/** Bytes that all Zstandard and LZMA2 literals of a program yield, at most. */
+#define LITERAL_LIBRARY_BYTES_MAX (UINT32_C(32) << 20)
 
 /** A parsed literal. It points into the bytes it was parsed from. */
 struct literal {
@@ -32,7 +43,9 @@ struct literal {
 	size_t count;   /* of words */
 	uint64_t base;  /* packed */
 	unsigned bits;  /* packed: bits of a word; rANS: log2 of the sum of the frequencies */
-	unsigned lanes; /* rANS */
+	unsigned lanes; /* rANS, of either kind */
+	const struct codebook *codebook; /* shared: of its table ... */
+	unsigned number;                 /* ... which has this number */
 	/* Huffman, rANS: the table as stored, checked by literal_parse */
 	struct span table;
 	struct span payload;
@@ -40,17 +53,22 @@ struct literal {
 
 /**
  * Parses and checks everything of a literal but its words: coding, parameters, tables, lengths.
- * Consumes exactly the literal from *in. Allocates nothing.
+ * *in stands behind the op byte that the coding comes from; exactly the literal is consumed.
+ * codebook is the archive's, or NULL, and must outlive the literal. Allocates nothing.
  */
-int literal_parse(struct span *in, unsigned width, size_t count, struct literal *out,
-		  struct brevis_error *err);
+int literal_parse(struct span *in, unsigned coding, unsigned width, size_t count,
+		  const struct codebook *codebook, struct literal *out, struct brevis_error *err);
+
+/** Bytes that a library yields for this literal; 0 for the codings that need none. */
+uint64_t literal_library_bytes(const struct literal *literal);
 
 /** Decoding state of one literal. */
 struct literal_decoder;
 
 /**
- * Makes a decoder, with its tables. Memory is bounded by LITERAL_SYMBOL_BITS, never by the count.
- * The literal's bytes must outlive it.
+ * Makes a decoder, with its tables. Memory is bounded by LITERAL_SYMBOL_BITS, never by the count;
+ * but for literal_library_bytes(), which are decoded right here (the caller has checked that they
+ * are not too many). The literal's bytes must outlive it.
  */
 int literal_decoder_new(const struct literal *literal, struct literal_decoder **out,
 			struct brevis_error *err);
@@ -65,6 +83,12 @@ int literal_decoder_next(struct literal_decoder *decoder, void *words, size_t co
 
 /** After the last word: checks that the payload was used up exactly and ends as it must. */
 int literal_decoder_finish(const struct literal_decoder *decoder, struct brevis_error *err);
+
+/**
+ * Back to the first word, as a new decoder would be; but the tables, and what a library has
+ * yielded, stay: the time does not depend on the literal.
+ */
+void literal_decoder_rewind(struct literal_decoder *decoder);
 
 void literal_decoder_free(struct literal_decoder *decoder);
 

@@ -2,187 +2,258 @@
 #include "core/entropy/literal_encode.h"
 
 #include "core/base/bits.h"
-#include "core/base/bytes.h"
 #include "core/base/error.h"
+#include "core/entropy/codebook_encode.h"
 #include "core/entropy/histogram.h"
 #include "core/entropy/huffman_encode.h"
-#include "core/entropy/log2.h"
+#include "core/entropy/literal_library_encode.h"
 #include "core/entropy/packed_encode.h"
 #include "core/entropy/rans_encode.h"
+#include "core/entropy/raw_encode.h"
 
 #include <string.h>
 
-/* The smallest way found so far; sizes are those of complete literals. */
-struct choice {
+/* One call of literal_encode, and the smallest node found so far. */
+struct encoding {
+	struct buffer *out;
+	size_t start; /* of the node in *out */
+	const void *words;
+	unsigned width;
+	size_t count;
+	const uint32_t *histogram; /* NULL: the words are too wide for one */
+	const struct codebook *codebook;
+	struct brevis_error *err;
+
 	enum literal_coding coding;
 	uint64_t size;
+	bool written;  /* from start on; raw, packed and Huffman are written when they have won */
 	uint64_t base; /* packed */
 	unsigned bits;
 };
 
-static int choose_fixed(struct choice *c, unsigned width, size_t count, uint64_t smallest,
-			uint64_t largest, struct brevis_error *err)
+static void put_op(struct encoding *e, enum literal_coding coding)
 {
-	uint64_t size;
+	buffer_u8(e->out, (uint8_t)(LITERAL_NODE | (unsigned)coding << 4));
+}
 
-	*c = (struct choice){LITERAL_PACKED, 0, smallest, bit_length(largest - smallest)};
-	if (!packed_size(count, c->bits, &size))
-		return error_set(err, BREVIS_E_USAGE, "literal: too many words");
-	c->size = 1 + varint_size(smallest) + 1 + size;
-	if (width == 8 * word_bytes(width) && 1 + (uint64_t)count * (width / 8) <= c->size) {
-		c->coding = LITERAL_RAW;
-		c->size = 1 + (uint64_t)count * (width / 8);
-	}
+static int choose_fixed(struct encoding *e, uint64_t smallest, uint64_t largest)
+{
+	uint64_t raw = 1 + (uint64_t)e->count * raw_bytes(e->width);
+	uint64_t packed;
+
+	e->base = smallest;
+	e->bits = bit_length(largest - smallest);
+	if (e->count > UINT64_MAX / 16 || !packed_size(e->count, e->bits, &packed))
+		return error_set(e->err, BREVIS_E_USAGE, "literal: too many words");
+	packed += 2 + varint_size(smallest);
+	e->coding = raw <= packed ? LITERAL_RAW : LITERAL_PACKED;
+	e->size = raw <= packed ? raw : packed;
 	return BREVIS_OK;
 }
 
-static void write_raw(struct buffer *out, const void *words, unsigned width, size_t count)
+static void write_raw(struct encoding *e)
 {
-	unsigned size = word_bytes(width);
-	uint8_t *to = buffer_extend(out, count * size);
-	size_t i;
+	uint8_t *to;
 
-	if (!to || !count)
-		return;
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	(void)i;
-	memcpy(to, words, count * size);
-#else
-	for (i = 0; i < count; i++, to += size) {
-		if (size == 1)
-			*to = ((const uint8_t *)words)[i];
-		else if (size == 2)
-			store_le16(to, ((const uint16_t *)words)[i]);
-		else if (size == 4)
-			store_le32(to, ((const uint32_t *)words)[i]);
-		else
-			store_le64(to, ((const uint64_t *)words)[i]);
-	}
-#endif
+	put_op(e, LITERAL_RAW);
+	to = buffer_extend(e->out, e->count * raw_bytes(e->width));
+	if (to)
+		raw_encode(to, e->words, e->width, e->count);
 }
 
-static void write_packed(struct buffer *out, const struct choice *c, const void *words,
-			 unsigned width, size_t count)
+static void write_packed(struct encoding *e)
 {
 	uint64_t size = 0;
 	uint8_t *to;
 
-	packed_size(count, c->bits, &size);
-	buffer_varint(out, c->base);
-	buffer_u8(out, (uint8_t)c->bits);
-	to = buffer_extend(out, size);
+	packed_size(e->count, e->bits, &size);
+	put_op(e, LITERAL_PACKED);
+	buffer_varint(e->out, e->base);
+	buffer_u8(e->out, (uint8_t)e->bits);
+	to = buffer_extend(e->out, size);
 	if (to)
-		packed_encode(to, words, width, count, c->base, c->bits);
+		packed_encode(to, e->words, e->width, e->count, e->base, e->bits);
 }
 
-/*
- * A bound in bytes that no entropy coding goes below: the words' entropy, and in the table a bit
- * for every symbol that occurs.
- */
-static uint64_t least_bytes(const uint32_t *histogram, unsigned symbols, size_t count)
+/* The node that was written from `begin` on is the best one and takes the place of any before. */
+static void take(struct encoding *e, enum literal_coding coding, size_t begin)
 {
-	uint64_t cost = (uint64_t)count * log2_fixed((uint32_t)count);
-	uint64_t own = 0;
-	unsigned i;
+	size_t size = e->out->size - begin;
 
-	for (i = 0; i < symbols; i++)
-		if (histogram[i])
-			own += histogram[i] * (uint64_t)log2_fixed(histogram[i]) -
-			       (UINT64_C(1) << LOG2_FRACTION);
-	return cost > own ? (cost - own) >> (LOG2_FRACTION + 3) : 0;
+	if (begin > e->start)
+		memmove(e->out->data + e->start, e->out->data + begin, size);
+	e->out->size = e->start + size;
+	e->coding = coding;
+	e->size = size;
+	e->written = true;
 }
 
-/* Tries rANS; on success *c says so and the literal is in *out. */
-static int try_rans(struct buffer *out, struct choice *c, const uint32_t *histogram,
-		    const void *words, unsigned width, size_t count, struct brevis_error *err)
+static int try_rans(struct encoding *e)
 {
 	struct frequency_plan plan;
-	unsigned lanes = rans_lanes(count);
-	size_t before = out->size;
+	unsigned lanes = rans_lanes(e->count);
+	size_t begin = e->out->size;
 	bool fits = false;
-	int status = frequency_plan_init(&plan, histogram, width, count, err);
+	int status = frequency_plan_init(&plan, e->histogram, e->width, e->count, e->err);
 
-	if (status || 1 + rans_size_bound(&plan, lanes) >= c->size)
+	if (status || 1 + rans_size_bound(&plan, lanes) >= e->size)
 		goto out;
-	buffer_u8(out, LITERAL_RANS);
-	status = rans_encode(out, &plan, lanes, words, width, count, c->size - 1, &fits, err);
-	if (!fits)
-		out->size = before;
+	put_op(e, LITERAL_RANS);
+	status = rans_encode(e->out, &plan, lanes, e->words, e->width, e->count, e->size - 1, &fits,
+			     e->err);
+	if (fits)
+		take(e, LITERAL_RANS, begin);
 	else
-		c->coding = LITERAL_RANS;
+		e->out->size = begin;
 out:
 	frequency_plan_release(&plan);
 	return status;
 }
 
-/* Encodes words of at least two values with the best coding there is, *c or better. */
-static int encode_symbols(struct buffer *out, struct choice *c, const uint32_t *histogram,
-			  const void *words, unsigned width, size_t count, struct brevis_error *err)
+/* Of the tables for words of this width the one that they cost least with. */
+static uint64_t cheapest_table(const struct encoding *e, unsigned *number)
+{
+	unsigned count = e->codebook ? codebook_count(e->codebook) : 0;
+	uint64_t best = UINT64_MAX;
+	unsigned i;
+
+	for (i = 0; i < count; i++) {
+		uint64_t cost;
+
+		if (codebook_width(e->codebook, i) != e->width)
+			continue;
+		cost = codebook_cost(e->codebook, i, e->histogram, e->count);
+		if (cost < best) {
+			best = cost;
+			*number = i;
+		}
+	}
+	return best;
+}
+
+static int try_shared(struct encoding *e)
+{
+	unsigned lanes = rans_lanes(e->count);
+	size_t begin = e->out->size;
+	unsigned number = 0;
+	uint64_t cost = cheapest_table(e, &number);
+	bool fits;
+	int status;
+
+	if (cost == UINT64_MAX || 3 + rans_payload_bound(cost, lanes) >= e->size)
+		return BREVIS_OK;
+	put_op(e, LITERAL_SHARED);
+	buffer_u8(e->out, (uint8_t)number);
+	buffer_u8(e->out, (uint8_t)rans_lanes_code(lanes));
+	status = rans_payload_encode(e->out, codebook_shares(e->codebook, number),
+				     codebook_scale_bits(e->codebook, number), lanes, e->words,
+				     e->width, e->count, e->size - 3, &fits, e->err);
+	if (fits)
+		take(e, LITERAL_SHARED, begin);
+	else
+		e->out->size = begin;
+	return status;
+}
+
+/* Tries the entropy codings on words of at least two values. */
+static int try_symbols(struct encoding *e)
 {
 	struct huffman_plan huffman;
-	int status = huffman_plan_init(&huffman, histogram, width, err);
+	int status = huffman_plan_init(&huffman, e->histogram, e->width, e->err);
 
 	if (status)
 		goto out;
-	if (1 + huffman_plan_size(&huffman) < c->size) {
-		c->coding = LITERAL_HUFFMAN;
-		c->size = 1 + huffman_plan_size(&huffman);
+	if (1 + huffman_plan_size(&huffman) < e->size) {
+		e->coding = LITERAL_HUFFMAN;
+		e->size = 1 + huffman_plan_size(&huffman);
 	}
-	status = try_rans(out, c, histogram, words, width, count, err);
-	if (status || c->coding != LITERAL_HUFFMAN)
+	status = try_rans(e);
+	if (!status)
+		status = try_shared(e);
+	if (status || e->coding != LITERAL_HUFFMAN)
 		goto out;
-	buffer_u8(out, LITERAL_HUFFMAN);
-	huffman_encode(out, &huffman, words, width, count);
+	put_op(e, LITERAL_HUFFMAN);
+	huffman_encode(e->out, &huffman, e->words, e->width, e->count);
+	e->written = true;
 out:
 	huffman_plan_release(&huffman);
 	return status;
 }
 
-static int measure(uint32_t *histogram, const void *words, unsigned width, size_t count,
-		   uint64_t *smallest, uint64_t *largest)
+static void histogram_range(const uint32_t *histogram, unsigned width, uint64_t *smallest,
+			    uint64_t *largest)
 {
 	unsigned last = (1u << width) - 1;
 	unsigned first = 0;
 
-	if (!histogram_of(histogram, words, width, count))
-		return BREVIS_E_USAGE;
 	while (!histogram[first])
 		first++;
 	while (!histogram[last])
 		last--;
 	*smallest = first;
 	*largest = last;
+}
+
+/* Finds the range of the words; counts them into `counts` if they are narrow and not counted yet.
+ */
+static int measure(struct encoding *e, bool noise, uint32_t *counts, uint64_t *smallest,
+		   uint64_t *largest)
+{
+	bool narrow = e->width <= LITERAL_SYMBOL_BITS && e->count <= UINT32_MAX && !noise;
+	bool fits = true;
+
+	if (narrow && !e->histogram) {
+		fits = histogram_of(counts, e->words, e->width, e->count);
+		e->histogram = counts;
+	}
+	if (narrow && fits) {
+		histogram_range(e->histogram, e->width, smallest, largest);
+	} else if (fits) {
+		e->histogram = NULL;
+		word_range(e->words, e->width, e->count, smallest, largest);
+		fits = *largest <= low_bits(e->width);
+	}
+	if (!fits)
+		return error_set(e->err, BREVIS_E_USAGE, "literal: a word has over %u bits",
+				 e->width);
 	return BREVIS_OK;
 }
 
 int literal_encode(struct buffer *out, const void *words, unsigned width, size_t count,
-		   struct brevis_error *err)
+		   const struct literal_options *options, struct brevis_error *err)
 {
-	uint32_t histogram[1 << LITERAL_SYMBOL_BITS];
-	bool symbols = width <= LITERAL_SYMBOL_BITS && count > 0 && count <= UINT32_MAX;
-	uint64_t smallest = 0;
-	uint64_t largest = 0;
-	struct choice c;
-	int status = BREVIS_OK;
+	static const struct literal_options none;
+	uint32_t counts[1 << LITERAL_SYMBOL_BITS];
+	struct encoding e = {.out = out,
+			     .start = out->size,
+			     .words = words,
+			     .width = width,
+			     .count = count,
+			     .err = err};
+	uint64_t smallest, largest;
+	bool found = false;
+	int status;
 
-	if (symbols)
-		status = measure(histogram, words, width, count, &smallest, &largest);
-	else if (count)
-		word_range(words, width, count, &smallest, &largest);
-	if (status || largest > low_bits(width))
-		return error_set(err, BREVIS_E_USAGE, "literal: a word has over %u bits", width);
-	status = choose_fixed(&c, width, count, smallest, largest, err);
-	if (status)
-		return status;
-	if (symbols && smallest != largest &&
-	    1 + least_bytes(histogram, 1u << width, count) < c.size)
-		status = encode_symbols(out, &c, histogram, words, width, count, err);
-	if (!status && c.coding == LITERAL_RAW) {
-		buffer_u8(out, LITERAL_RAW);
-		write_raw(out, words, width, count);
-	} else if (!status && c.coding == LITERAL_PACKED) {
-		buffer_u8(out, LITERAL_PACKED);
-		write_packed(out, &c, words, width, count);
+	if (!options)
+		options = &none;
+	if (!count)
+		return error_set(err, BREVIS_E_USAGE, "literal: no words");
+	e.histogram = options->histogram;
+	e.codebook = options->codebook;
+	status = measure(&e, options->noise, counts, &smallest, &largest);
+	if (!status)
+		status = choose_fixed(&e, smallest, largest);
+	if (!status && e.histogram && smallest != largest &&
+	    literal_bound(e.histogram, width, count) < e.size)
+		status = try_symbols(&e);
+	if (!status && (options->zstd_level || options->lzma))
+		status = literal_library_encode(out, e.start, words, width, count, options, &e.size,
+						&found, err);
+	if (!status && !found && !e.written) {
+		if (e.coding == LITERAL_RAW)
+			write_raw(&e);
+		else
+			write_packed(&e);
 	}
 	if (!status && out->failed)
 		status = error_nomem(err);

@@ -6,6 +6,7 @@
 #include "core/entropy/levels_encode.h"
 #include "core/entropy/log2.h"
 #include "core/entropy/rans_encode.h"
+#include "core/entropy/raw.h"
 
 #define KRAFT_FRACTION 30
 
@@ -102,11 +103,9 @@ static uint64_t fixed_cost(const struct summary *s, unsigned width, size_t count
 {
 	unsigned bits = bit_length(s->last - s->first);
 	uint64_t cost = 8 * (2 + varint_size(s->first) + ((uint64_t)count * bits + 7) / 8);
+	uint64_t raw = 8 * (1 + (uint64_t)count * raw_bytes(width));
 
-	/* Raw is for whole bytes. */
-	if (width == 8 && 8 * (1 + (uint64_t)count) < cost)
-		cost = 8 * (1 + (uint64_t)count);
-	return cost;
+	return raw < cost ? raw : cost;
 }
 
 /* Bits of a rANS payload. What rare symbols have too much of a table, all others have too little.
@@ -135,4 +134,18 @@ uint64_t literal_cost(const uint32_t *histogram, unsigned width, size_t count)
 	/* Coding, parameters, payload size. */
 	coded += 8 * (2 + varint_size(coded / 8)) + table_bits(histogram, &s, width, count);
 	return coded < fixed ? coded : fixed;
+}
+
+uint64_t literal_bound(const uint32_t *histogram, unsigned width, size_t count)
+{
+	uint64_t cost = (uint64_t)count * log2_fixed((uint32_t)count);
+	/* What both logarithms may be off by, and luck. */
+	uint64_t slack = (uint64_t)count << (LOG2_FRACTION - 14);
+	unsigned i;
+
+	for (i = 0; i < 1u << width; i++)
+		if (histogram[i])
+			cost -= histogram[i] * (uint64_t)log2_fixed(histogram[i]);
+	slack += cost >> 12;
+	return 1 + (cost > slack ? (cost - slack) >> (LOG2_FRACTION + 3) : 0);
 }

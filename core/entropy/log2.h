@@ -11,6 +11,10 @@
 /** log2(1 + i / 256) with LOG2_FRACTION + 8 fraction bits, i = 0..256. */
 extern const uint32_t log2_table[257];
 
+/** n * log2(n) with LOG2_FRACTION fraction bits. */
+#define LOG2_WEIGHTED_MAX 4096
+extern const uint32_t log2_weighted_table[LOG2_WEIGHTED_MAX];
+
 /** log2(v) with LOG2_FRACTION fraction bits, v >= 1. Off by less than 2^-15. */
 static inline uint32_t log2_fixed(uint32_t v)
 {
@@ -23,6 +27,12 @@ static inline uint32_t log2_fixed(uint32_t v)
 
 	low += step * (fraction & 0xffffff) >> 24;
 	return (uint32_t)whole << LOG2_FRACTION | (uint32_t)(low >> 8);
+}
+
+/** n * log2(n) with LOG2_FRACTION fraction bits; 0 for 0. Fast for small n. */
+static inline uint64_t log2_weighted(uint32_t n)
+{
+	return n < LOG2_WEIGHTED_MAX ? log2_weighted_table[n] : n * (uint64_t)log2_fixed(n);
 }
 
 #endif

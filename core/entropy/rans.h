@@ -31,15 +31,23 @@ struct rans_decoder {
 	unsigned lane; /* of the next word */
 	bool failed;   /* sticky: a word was wanted past the end */
 	uint32_t states[RANS_LANES_MAX];
-	/*
-	 * An entry for each slot. Short: symbol << 24 | share << 12 | bias. Long: symbol << 32 |
-	 * share << 16 | bias. The bias is the slot's place in its symbol's share.
-	 */
-	union {
-		uint32_t short_entries[2];
-		uint64_t long_entries[1];
-	} table; /* as long as rans_decoder_size says */
+	const void *slots; /* those below, or the codebook's */
+	uint64_t own_slots[];
 };
+
+/*
+ * A table of slots has an entry for each. Short: symbol << 24 | share << 12 | bias. Long: symbol <<
+ * 32 | share << 16 | bias. The bias is the slot's place in its symbol's share.
+ */
+
+/** Bytes of the slots for words of this width and shares of this scale. */
+size_t rans_slots_size(unsigned width, unsigned scale_bits);
+
+/** Gives each of the 1 << width symbols its slots, in the order of symbols. */
+void rans_slots_fill(void *slots, unsigned width, unsigned scale_bits, const uint16_t *shares);
+
+/** The lanes that a number in the bytes stands for; 0 if it stands for none. */
+unsigned rans_lanes_of(unsigned code);
 
 /**
  * Reads the parameter byte (scale, lanes, precision) and checks it. `in` as for span_u8.
@@ -50,11 +58,14 @@ int rans_parameters_read(struct span *in, struct frequency_table *table, unsigne
 /** Bytes of a decoder for this literal. */
 size_t rans_decoder_size(const struct literal *literal);
 
-/** Fills the decoder from a literal that literal_parse has checked. */
+/** Fills the decoder from a literal of either rANS coding that literal_parse has checked. */
 int rans_decoder_init(struct rans_decoder *d, const struct literal *literal,
 		      struct brevis_error *err);
 int rans_decode(struct rans_decoder *d, void *words, unsigned width, size_t count,
 		struct brevis_error *err);
+
+/** Back to the first word. The literal is that of rans_decoder_init. */
+void rans_decoder_rewind(struct rans_decoder *d, const struct literal *literal);
 int rans_decoder_finish(const struct rans_decoder *d, struct brevis_error *err);
 
 #endif

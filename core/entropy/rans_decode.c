@@ -3,12 +3,18 @@
 
 #include "core/base/bytes.h"
 #include "core/base/error.h"
+#include "core/entropy/codebook.h"
 #include "core/entropy/words.h"
 
 #include <stddef.h>
 #include <string.h>
 
-static const unsigned lanes_of_code[4] = {1, 4, 32, 0};
+unsigned rans_lanes_of(unsigned code)
+{
+	static const unsigned lanes[3] = {1, 4, 32};
+
+	return code < 3 ? lanes[code] : 0;
+}
 
 int rans_parameters_read(struct span *in, struct frequency_table *table, unsigned *lanes,
 			 struct brevis_error *err)
@@ -17,11 +23,11 @@ int rans_parameters_read(struct span *in, struct frequency_table *table, unsigne
 
 	table->scale_bits = FREQUENCY_BITS_MIN + (parameters & 7);
 	table->precision = parameters >> 5;
-	*lanes = lanes_of_code[parameters >> 3 & 3];
+	*lanes = rans_lanes_of(parameters >> 3 & 3);
 	if (in->failed)
-		return error_set(err, BREVIS_E_FORMAT, "rANS literal: cut short");
+		return error_set(err, BREVIS_E_FORMAT, "rANS table: cut short");
 	if (table->scale_bits > FREQUENCY_BITS_MAX)
-		return error_set(err, BREVIS_E_FORMAT, "rANS literal: scale of %u bits, at most %d",
+		return error_set(err, BREVIS_E_FORMAT, "rANS table: scale of %u bits, at most %d",
 				 table->scale_bits, FREQUENCY_BITS_MAX);
 	if (!*lanes)
 		return error_set(err, BREVIS_E_FORMAT, "rANS literal: lanes are not 1, 4 or 32");
@@ -33,75 +39,103 @@ static bool has_short_entries(unsigned width, unsigned scale_bits)
 	return width <= 8 && scale_bits <= RANS_SHORT_BITS;
 }
 
-size_t rans_decoder_size(const struct literal *literal)
+size_t rans_slots_size(unsigned width, unsigned scale_bits)
 {
-	size_t entry = has_short_entries(literal->width, literal->bits) ? sizeof(uint32_t)
-									: sizeof(uint64_t);
+	size_t entry = has_short_entries(width, scale_bits) ? sizeof(uint32_t) : sizeof(uint64_t);
 
-	return offsetof(struct rans_decoder, table) + (entry << literal->bits);
+	return entry << scale_bits;
 }
 
-/* Gives each symbol its slots, in the order of symbols. */
-static void fill_entries(struct rans_decoder *d, const struct literal *literal,
-			 const struct frequency_table *table, const uint16_t *shares)
+void rans_slots_fill(void *slots, unsigned width, unsigned scale_bits, const uint16_t *shares)
 {
-	bool is_short = has_short_entries(literal->width, literal->bits);
+	bool is_short = has_short_entries(width, scale_bits);
+	uint32_t *short_entries = slots;
+	uint64_t *long_entries = slots;
 	unsigned slot = 0;
 	unsigned symbol;
 
-	for (symbol = table->first; symbol < table->first + table->range; symbol++) {
+	for (symbol = 0; symbol < 1u << width; symbol++) {
 		uint32_t share = shares[symbol];
 		uint32_t bias;
 
 		for (bias = 0; bias < share; bias++, slot++) {
 			if (is_short)
-				d->table.short_entries[slot] = symbol << 24 | share << 12 | bias;
+				short_entries[slot] = symbol << 24 | share << 12 | bias;
 			else
-				d->table.long_entries[slot] =
-					(uint64_t)symbol << 32 | share << 16 | bias;
+				long_entries[slot] = (uint64_t)symbol << 32 | share << 16 | bias;
 		}
 	}
 }
 
-int rans_decoder_init(struct rans_decoder *d, const struct literal *literal,
-		      struct brevis_error *err)
+size_t rans_decoder_size(const struct literal *literal)
+{
+	size_t size = offsetof(struct rans_decoder, own_slots);
+
+	if (literal->coding == LITERAL_SHARED)
+		return size;
+	return size + rans_slots_size(literal->width, literal->bits);
+}
+
+/* Makes the slots of a literal that has its own table. */
+static int fill_own_slots(struct rans_decoder *d, const struct literal *literal,
+			  struct brevis_error *err)
 {
 	uint16_t shares[1 << LITERAL_SYMBOL_BITS] = {0};
 	struct span in = literal->table;
 	struct frequency_table table;
 	unsigned lanes;
-	unsigned i;
 	int status = rans_parameters_read(&in, &table, &lanes, err);
 
 	if (!status)
 		status = frequency_table_read(&in, literal->width, &table, shares, err);
+	if (!status)
+		rans_slots_fill(d->own_slots, literal->width, literal->bits, shares);
+	d->slots = d->own_slots;
+	return status;
+}
+
+int rans_decoder_init(struct rans_decoder *d, const struct literal *literal,
+		      struct brevis_error *err)
+{
+	int status = BREVIS_OK;
+
+	if (literal->coding == LITERAL_SHARED)
+		d->slots = codebook_slots(literal->codebook, literal->number);
+	else
+		status = fill_own_slots(d, literal, err);
 	if (status)
 		return status;
-	d->at = literal->payload.at;
 	d->end = literal->payload.end;
-	d->scale_bits = table.scale_bits;
-	d->lanes = lanes;
-	d->lane = 0;
-	d->failed = false;
-	for (i = 0; i < lanes; i++, d->at += 4)
-		d->states[i] = load_le32(d->at);
-	fill_entries(d, literal, &table, shares);
+	d->scale_bits = literal->bits;
+	d->lanes = literal->lanes;
+	rans_decoder_rewind(d, literal);
 	return BREVIS_OK;
 }
 
+void rans_decoder_rewind(struct rans_decoder *d, const struct literal *literal)
+{
+	unsigned i;
+
+	d->at = literal->payload.at;
+	d->lane = 0;
+	d->failed = false;
+	for (i = 0; i < d->lanes; i++, d->at += 4)
+		d->states[i] = load_le32(d->at);
+}
+
 /* The state behind the word whose slot has this share and bias, before renormalising. */
-ALWAYS_INLINE uint32_t advance(const struct rans_decoder *d, uint32_t state, unsigned scale_bits,
+ALWAYS_INLINE uint32_t advance(const void *slots, uint32_t state, unsigned scale_bits,
 			       bool is_short, uint32_t *symbol)
 {
 	uint32_t slot = state & ((1u << scale_bits) - 1);
 
 	if (is_short) {
-		uint32_t entry = d->table.short_entries[slot];
+		uint32_t entry = ((const uint32_t *)slots)[slot];
 
 		*symbol = entry >> 24;
 		return (entry >> 12 & 0xfff) * (state >> scale_bits) + (entry & 0xfff);
 	} else {
-		uint64_t entry = d->table.long_entries[slot];
+		uint64_t entry = ((const uint64_t *)slots)[slot];
 
 		*symbol = (uint32_t)(entry >> 32);
 		return (uint32_t)(entry >> 16 & 0xffff) * (state >> scale_bits) +
@@ -110,11 +144,11 @@ ALWAYS_INLINE uint32_t advance(const struct rans_decoder *d, uint32_t state, uns
 }
 
 /* Decodes one word where a 16-bit word can be read at *at in any case. */
-ALWAYS_INLINE uint32_t step(const struct rans_decoder *d, uint32_t *state, const uint8_t **at,
+ALWAYS_INLINE uint32_t step(const void *slots, uint32_t *state, const uint8_t **at,
 			    unsigned scale_bits, bool is_short)
 {
 	uint32_t symbol;
-	uint32_t x = advance(d, *state, scale_bits, is_short, &symbol);
+	uint32_t x = advance(slots, *state, scale_bits, is_short, &symbol);
 	uint32_t low = x < RANS_LOW;
 
 	/* Keeps gcc from moving lanes into vectors and back between their table lookups. */
@@ -133,7 +167,8 @@ static void decode_checked(struct rans_decoder *d, void *words, unsigned size, s
 
 	for (i = first; i < end; i++) {
 		uint32_t symbol;
-		uint32_t x = advance(d, d->states[d->lane], d->scale_bits, is_short, &symbol);
+		uint32_t x =
+			advance(d->slots, d->states[d->lane], d->scale_bits, is_short, &symbol);
 
 		if (x < RANS_LOW && d->end - d->at >= 2) {
 			x = x << 16 | load_le16(d->at);
@@ -152,6 +187,7 @@ static void decode_checked(struct rans_decoder *d, void *words, unsigned size, s
 ALWAYS_INLINE size_t decode_4(struct rans_decoder *d, void *words, unsigned size, size_t count,
 			      unsigned scale_bits, bool is_short)
 {
+	const void *slots = d->slots;
 	const uint8_t *at = d->at;
 	uint32_t a = d->states[0];
 	uint32_t b = d->states[1];
@@ -160,10 +196,10 @@ ALWAYS_INLINE size_t decode_4(struct rans_decoder *d, void *words, unsigned size
 	size_t i;
 
 	for (i = 0; i + 4 <= count && d->end - at >= 8; i += 4) {
-		word_set(words, size, i, step(d, &a, &at, scale_bits, is_short));
-		word_set(words, size, i + 1, step(d, &b, &at, scale_bits, is_short));
-		word_set(words, size, i + 2, step(d, &c, &at, scale_bits, is_short));
-		word_set(words, size, i + 3, step(d, &e, &at, scale_bits, is_short));
+		word_set(words, size, i, step(slots, &a, &at, scale_bits, is_short));
+		word_set(words, size, i + 1, step(slots, &b, &at, scale_bits, is_short));
+		word_set(words, size, i + 2, step(slots, &c, &at, scale_bits, is_short));
+		word_set(words, size, i + 3, step(slots, &e, &at, scale_bits, is_short));
 	}
 	d->at = at;
 	d->states[0] = a;
@@ -177,6 +213,7 @@ ALWAYS_INLINE size_t decode_4(struct rans_decoder *d, void *words, unsigned size
 ALWAYS_INLINE size_t decode_32(struct rans_decoder *d, void *words, unsigned size, size_t count,
 			       unsigned scale_bits, bool is_short)
 {
+	const void *slots = d->slots;
 	const uint8_t *at = d->at;
 	uint32_t states[32];
 	size_t i;
@@ -186,13 +223,13 @@ ALWAYS_INLINE size_t decode_32(struct rans_decoder *d, void *words, unsigned siz
 	for (i = 0; i + 32 <= count && d->end - at >= 64; i += 32) {
 		for (j = 0; j < 32; j += 4) {
 			word_set(words, size, i + j,
-				 step(d, &states[j], &at, scale_bits, is_short));
+				 step(slots, &states[j], &at, scale_bits, is_short));
 			word_set(words, size, i + j + 1,
-				 step(d, &states[j + 1], &at, scale_bits, is_short));
+				 step(slots, &states[j + 1], &at, scale_bits, is_short));
 			word_set(words, size, i + j + 2,
-				 step(d, &states[j + 2], &at, scale_bits, is_short));
+				 step(slots, &states[j + 2], &at, scale_bits, is_short));
 			word_set(words, size, i + j + 3,
-				 step(d, &states[j + 3], &at, scale_bits, is_short));
+				 step(slots, &states[j + 3], &at, scale_bits, is_short));
 		}
 	}
 	d->at = at;

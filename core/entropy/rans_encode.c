@@ -26,26 +26,30 @@ unsigned rans_lanes(size_t count)
 	return count < 4096 ? 1 : count < (size_t)1 << 17 ? 4 : 32;
 }
 
-uint64_t rans_size_bound(const struct frequency_plan *plan, unsigned lanes)
+uint64_t rans_payload_bound(uint64_t bits, unsigned lanes)
 {
-	uint64_t bits = plan->cost >> LOG2_FRACTION;
 	uint64_t payload = 4 * (uint64_t)lanes;
 
 	/* The roundings of states may be lucky, and a state holds up to 16 bits of the words. */
 	bits -= bits >> 12;
 	payload += bits > 16 * lanes ? (bits - 16 * lanes) / 8 : 0;
-	return 1 + plan->bytes + varint_size(payload) + payload;
+	return varint_size(payload) + payload;
 }
 
-static void fill_codes(struct symbol_code *codes, const struct frequency_plan *plan)
+uint64_t rans_size_bound(const struct frequency_plan *plan, unsigned lanes)
 {
-	unsigned scale_bits = plan->table.scale_bits;
+	return 1 + plan->bytes + rans_payload_bound(plan->cost >> LOG2_FRACTION, lanes);
+}
+
+static void fill_codes(struct symbol_code *codes, const uint16_t *shares, unsigned scale_bits,
+		       unsigned width)
+{
 	uint32_t slots = 1u << scale_bits;
 	unsigned start = 0;
 	unsigned i;
 
-	for (i = plan->table.first; i < plan->table.first + plan->table.range; i++) {
-		uint32_t share = plan->shares[i];
+	for (i = 0; i < 1u << width; i++) {
+		uint32_t share = shares[i];
 
 		if (!share)
 			continue;
@@ -119,16 +123,15 @@ static uint8_t *encode_words(const struct symbol_code *codes, const void *words,
 	return encode(codes, words, word_bytes(width), count, 1, scale_bits, states, floor, to);
 }
 
-static unsigned lanes_code(unsigned lanes)
+unsigned rans_lanes_code(unsigned lanes)
 {
 	return lanes == 1 ? 0 : lanes == 4 ? 1 : 2;
 }
 
-int rans_encode(struct buffer *out, const struct frequency_plan *plan, unsigned lanes,
-		const void *words, unsigned width, size_t count, uint64_t limit, bool *fits,
-		struct brevis_error *err)
+int rans_payload_encode(struct buffer *out, const uint16_t *shares, unsigned scale_bits,
+			unsigned lanes, const void *words, unsigned width, size_t count,
+			uint64_t limit, bool *fits, struct brevis_error *err)
 {
-	unsigned scale_bits = plan->table.scale_bits;
 	struct symbol_code *codes = malloc(sizeof(*codes) << width);
 	uint32_t states[RANS_LANES_MAX];
 	size_t before = out->size;
@@ -142,12 +145,9 @@ int rans_encode(struct buffer *out, const struct frequency_plan *plan, unsigned 
 	*fits = false;
 	if (!codes)
 		return error_nomem(err);
-	fill_codes(codes, plan);
+	fill_codes(codes, shares, scale_bits, width);
 	for (i = 0; i < lanes; i++)
 		states[i] = RANS_LOW;
-	buffer_u8(out, (uint8_t)((scale_bits - FREQUENCY_BITS_MIN) | lanes_code(lanes) << 3 |
-				 plan->table.precision << 5));
-	frequency_table_write(out, plan, width);
 	/* The words go to the end of the room, then move down behind size and states. */
 	area = buffer_reserve(out, 10 + 4 * (size_t)lanes + room);
 	if (!area)
@@ -169,4 +169,26 @@ int rans_encode(struct buffer *out, const struct frequency_plan *plan, unsigned 
 out:
 	free(codes);
 	return out->failed ? error_nomem(err) : BREVIS_OK;
+}
+
+int rans_encode(struct buffer *out, const struct frequency_plan *plan, unsigned lanes,
+		const void *words, unsigned width, size_t count, uint64_t limit, bool *fits,
+		struct brevis_error *err)
+{
+	unsigned scale_bits = plan->table.scale_bits;
+	size_t before = out->size;
+	uint64_t used;
+	int status = BREVIS_OK;
+
+	*fits = false;
+	buffer_u8(out, (uint8_t)((scale_bits - FREQUENCY_BITS_MIN) | rans_lanes_code(lanes) << 3 |
+				 plan->table.precision << 5));
+	frequency_table_write(out, plan, width);
+	used = out->size - before;
+	if (used < limit)
+		status = rans_payload_encode(out, plan->shares, scale_bits, lanes, words, width,
+					     count, limit - used, fits, err);
+	if (!*fits)
+		out->size = before;
+	return status;
 }

@@ -7,8 +7,11 @@
 
 /**
  * Writes the words that the program yields to out, as a tensor's bytes (little-endian). The root's
- * width must be 8, 16, 32 or 64; out holds count * width / 8 bytes, aligned for such words. Besides
- * out it needs the decoders of the literals and a few blocks of scratch memory.
+ * width must be 8, 16, 32 or 64; out holds count * width / 8 bytes, aligned for such words. Memory:
+ * the decoders of the literals that are being read, or that a repeat reads several times; 640 KiB;
+ * and 64 KiB for each repeat at most.
+ * BREVIS_E_FORMAT if the payload of a literal is damaged, or does not hold as many codes of escaped
+ * words as its program says.
  */
 int program_execute(const struct program *program, void *out, struct brevis_error *err);
 

@@ -2,13 +2,10 @@
 #include "core/program/fields.h"
 
 #include "core/base/bits.h"
-#include "core/entropy/literal.h"
+#include "core/program/dispatch.h"
 
-/*
- * One loop for each pair of word types, so that the compiler vectorises it. W is the type of the
- * words, F that of the fields, never wider than W.
- */
-#define DEFINE_PAIR(W, F)                                                                          \
+/* W is the type of the words, F that of the fields, never wider than W. */
+#define DEFINE_FIELDS(W, F)                                                                        \
 	static void insert_##W##_##F(W *words, const F *fields, unsigned shift, bool first,        \
 				     size_t count)                                                 \
 	{                                                                                          \
@@ -29,96 +26,112 @@
                                                                                                    \
 		for (i = 0; i < count; i++)                                                        \
 			fields[i] = (F)((words[i] >> shift) & mask);                               \
+	}                                                                                          \
+                                                                                                   \
+	static void pack_##W##_##F(W *words, const F *fields, unsigned k, unsigned bits,           \
+				   size_t count)                                                   \
+	{                                                                                          \
+		size_t i;                                                                          \
+		unsigned j;                                                                        \
+                                                                                                   \
+		if (k == 2) {                                                                      \
+			for (i = 0; i < count; i++)                                                \
+				words[i] = (W)(fields[2 * i] | (W)((W)fields[2 * i + 1] << bits)); \
+			return;                                                                    \
+		}                                                                                  \
+		for (i = 0; i < count; i++, fields += k) {                                         \
+			W word = 0;                                                                \
+                                                                                                   \
+			for (j = 0; j < k; j++)                                                    \
+				word = (W)(word | (W)((W)fields[j] << j * bits));                  \
+			words[i] = word;                                                           \
+		}                                                                                  \
+	}                                                                                          \
+                                                                                                   \
+	static void unpack_##W##_##F(const W *words, F *fields, unsigned k, unsigned bits,         \
+				     size_t count)                                                 \
+	{                                                                                          \
+		W mask = (W)low_bits(bits);                                                        \
+		size_t i;                                                                          \
+		unsigned j;                                                                        \
+                                                                                                   \
+		for (i = 0; i < count; i++, fields += k)                                           \
+			for (j = 0; j < k; j++)                                                    \
+				fields[j] = (F)(words[i] >> j * bits & mask);                      \
+	}                                                                                          \
+                                                                                                   \
+	static size_t from_codes_##W##_##F(W *words, const F *codes, F largest, W base,            \
+					   size_t count)                                           \
+	{                                                                                          \
+		size_t escaped = 0;                                                                \
+		size_t i;                                                                          \
+                                                                                                   \
+		for (i = 0; i < count; i++) {                                                      \
+			words[i] = (W)(base + codes[i]);                                           \
+			escaped += codes[i] == largest;                                            \
+		}                                                                                  \
+		return escaped;                                                                    \
+	}                                                                                          \
+                                                                                                   \
+	static void escape_##W##_##F(W *words, const F *codes, F largest, const W *escaped,        \
+				     size_t count)                                                 \
+	{                                                                                          \
+		size_t i;                                                                          \
+                                                                                                   \
+		for (i = 0; i < count; i++)                                                        \
+			if (codes[i] == largest)                                                   \
+				words[i] = *escaped++;                                             \
 	}
 
-DEFINE_PAIR(uint8_t, uint8_t)
-DEFINE_PAIR(uint16_t, uint8_t)
-DEFINE_PAIR(uint16_t, uint16_t)
-DEFINE_PAIR(uint32_t, uint8_t)
-DEFINE_PAIR(uint32_t, uint16_t)
-DEFINE_PAIR(uint32_t, uint32_t)
-DEFINE_PAIR(uint64_t, uint8_t)
-DEFINE_PAIR(uint64_t, uint16_t)
-DEFINE_PAIR(uint64_t, uint32_t)
-DEFINE_PAIR(uint64_t, uint64_t)
-
-/* A case of the dispatch below: sizes in bytes, types by their bits. */
-#define PAIR(wbytes, fbytes) ((wbytes)*16 + (fbytes))
+FOR_EACH_PAIR(DEFINE_FIELDS)
 
 void fields_insert(void *words, unsigned width, const void *fields, unsigned field_width,
 		   unsigned shift, bool first, size_t count)
 {
-	switch (PAIR(word_bytes(width), word_bytes(field_width))) {
-	case PAIR(1, 1):
-		insert_uint8_t_uint8_t(words, fields, shift, first, count);
-		break;
-	case PAIR(2, 1):
-		insert_uint16_t_uint8_t(words, fields, shift, first, count);
-		break;
-	case PAIR(2, 2):
-		insert_uint16_t_uint16_t(words, fields, shift, first, count);
-		break;
-	case PAIR(4, 1):
-		insert_uint32_t_uint8_t(words, fields, shift, first, count);
-		break;
-	case PAIR(4, 2):
-		insert_uint32_t_uint16_t(words, fields, shift, first, count);
-		break;
-	case PAIR(4, 4):
-		insert_uint32_t_uint32_t(words, fields, shift, first, count);
-		break;
-	case PAIR(8, 1):
-		insert_uint64_t_uint8_t(words, fields, shift, first, count);
-		break;
-	case PAIR(8, 2):
-		insert_uint64_t_uint16_t(words, fields, shift, first, count);
-		break;
-	case PAIR(8, 4):
-		insert_uint64_t_uint32_t(words, fields, shift, first, count);
-		break;
-	case PAIR(8, 8):
-		insert_uint64_t_uint64_t(words, fields, shift, first, count);
-		break;
-	}
+#define CALL(W, F) insert_##W##_##F(words, fields, shift, first, count)
+	DISPATCH_PAIR(width, field_width, CALL)
+#undef CALL
 }
 
 void fields_extract(const void *words, unsigned width, void *fields, unsigned field_width,
 		    unsigned shift, size_t count)
 {
-	uint64_t mask = low_bits(field_width);
+#define CALL(W, F) extract_##W##_##F(words, fields, shift, (W)low_bits(field_width), count)
+	DISPATCH_PAIR(width, field_width, CALL)
+#undef CALL
+}
 
-	switch (PAIR(word_bytes(width), word_bytes(field_width))) {
-	case PAIR(1, 1):
-		extract_uint8_t_uint8_t(words, fields, shift, (uint8_t)mask, count);
-		break;
-	case PAIR(2, 1):
-		extract_uint16_t_uint8_t(words, fields, shift, (uint16_t)mask, count);
-		break;
-	case PAIR(2, 2):
-		extract_uint16_t_uint16_t(words, fields, shift, (uint16_t)mask, count);
-		break;
-	case PAIR(4, 1):
-		extract_uint32_t_uint8_t(words, fields, shift, (uint32_t)mask, count);
-		break;
-	case PAIR(4, 2):
-		extract_uint32_t_uint16_t(words, fields, shift, (uint32_t)mask, count);
-		break;
-	case PAIR(4, 4):
-		extract_uint32_t_uint32_t(words, fields, shift, (uint32_t)mask, count);
-		break;
-	case PAIR(8, 1):
-		extract_uint64_t_uint8_t(words, fields, shift, mask, count);
-		break;
-	case PAIR(8, 2):
-		extract_uint64_t_uint16_t(words, fields, shift, mask, count);
-		break;
-	case PAIR(8, 4):
-		extract_uint64_t_uint32_t(words, fields, shift, mask, count);
-		break;
-	case PAIR(8, 8):
-		extract_uint64_t_uint64_t(words, fields, shift, mask, count);
-		break;
-	}
+void fields_pack(void *words, unsigned width, const void *fields, unsigned k, size_t count)
+{
+#define CALL(W, F) pack_##W##_##F(words, fields, k, width / k, count)
+	DISPATCH_PAIR(width, width / k, CALL)
+#undef CALL
+}
+
+void fields_unpack(const void *words, unsigned width, void *fields, unsigned k, size_t count){
+#define CALL(W, F) unpack_##W##_##F(words, fields, k, width / k, count)
+	DISPATCH_PAIR(width, width / k, CALL)
+#undef CALL
+}
+
+size_t fields_from_codes(void *words, unsigned width, const void *codes, unsigned code_width,
+			 uint64_t base, size_t count)
+{
+	size_t escaped = 0;
+
+#define CALL(W, F)                                                                                 \
+	escaped = from_codes_##W##_##F(words, codes, (F)low_bits(code_width), (W)base, count)
+	DISPATCH_PAIR(width, code_width, CALL)
+#undef CALL
+	return escaped;
+}
+
+void fields_escape(void *words, unsigned width, const void *codes, unsigned code_width,
+		   const void *escaped, size_t count)
+{
+#define CALL(W, F) escape_##W##_##F(words, codes, (F)low_bits(code_width), escaped, count)
+	DISPATCH_PAIR(width, code_width, CALL)
+#undef CALL
 }
 
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__

@@ -21,6 +21,23 @@ void fields_insert(void *words, unsigned width, const void *fields, unsigned fie
 void fields_extract(const void *words, unsigned width, void *fields, unsigned field_width,
 		    unsigned shift, size_t count);
 
+/** Makes each of count words of k successive fields of width / k bits, the first one lowest. */
+void fields_pack(void *words, unsigned width, const void *fields, unsigned k, size_t count);
+
+/** The inverse: cuts each of count words into k fields. */
+void fields_unpack(const void *words, unsigned width, void *fields, unsigned k, size_t count);
+
+/**
+ * Makes each word the sum of base and its code of code_width bits. Returns how many codes are the
+ * largest one there is.
+ */
+size_t fields_from_codes(void *words, unsigned width, const void *codes, unsigned code_width,
+			 uint64_t base, size_t count);
+
+/** Replaces the words whose code is the largest one by those of escaped, in order. */
+void fields_escape(void *words, unsigned width, const void *codes, unsigned code_width,
+		   const void *escaped, size_t count);
+
 /** Turns words of 8, 16, 32 or 64 bits into little-endian bytes, in place; and back. */
 void fields_to_bytes(void *words, unsigned width, size_t count);
 

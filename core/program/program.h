@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The typed tensor language (paper section 3.2, Figure 3): programs, their bytes, their typing
- * rules. A program P : b[n] yields n words of b bits. Wire layout: docs/FORMAT.md, "Programs".
+ * The typed tensor language (paper section 3.2, Figure 3, and beyond it route, escape, pack and
+ * flip): programs, their bytes, their typing rules. A program P : b[n] yields n words of b bits.
+ * Wire layout: docs/FORMAT.md, "Programs".
  *
  * The type of the root is given from outside (the record); the types of all other nodes follow from
  * it and from the parameters of their parents. program_parse checks every rule before anything is
@@ -13,34 +14,63 @@
 #include "core/base/buffer.h"
 #include "core/brevis.h"
 #include "core/entropy/literal.h"
+#include "core/program/grid.h"
+#include "core/program/map.h"
+#include "core/program/route.h"
+#include "core/program/scan.h"
 
-/* The numbers of the paper's other operators (repeat 4, map 5, scan 6) are reserved for them. */
+struct codebook;
+
 enum operation {
 	OP_LIT = 1,    /* a literal: the universal fallback */
 	OP_CONST = 2,  /* one word, repeated */
 	OP_CONCAT = 3, /* adjacent regions */
-	OP_MERGE = 7   /* fields of words, each a stream of its own; the highest bits first */
+	OP_REPEAT = 4, /* a sequence again and again */
+	OP_MAP = 5,    /* a bijection of each word */
+	OP_SCAN = 6,   /* the first word and steps from each word to the next */
+	OP_MERGE = 7,  /* fields of words, each a stream of its own; the highest bits first */
+	OP_ROUTE = 8,  /* streams for classes of rows and columns */
+	OP_ESCAPE = 9, /* narrow codes, and wide words where they do not suffice */
+	OP_PACK = 10,  /* words made of several narrower ones */
+	OP_FLIP = 11   /* the highest bit, inverted in some columns */
 };
 
-#define PROGRAM_MAX_NODES 64
-#define PROGRAM_MAX_DEPTH 4 /* the root has depth 1 */
-#define PROGRAM_MAX_WIDTH 64
+#define PROGRAM_MAX_NODES         64 /* literals that are parameters do not count */
+#define PROGRAM_MAX_DEPTH         6  /* the root has depth 1 */
+#define PROGRAM_MAX_ARITY         63
+#define PROGRAM_MAX_WIDTH         64
+#define PROGRAM_MAX_SIDE_WORDS    4194304  /* of all classes, maps and flags together */
+#define PROGRAM_MAX_LIBRARY_BYTES 33554432 /* that all Zstandard and LZMA2 literals yield */
 
 /** How the wire names the cuts of a merge. */
 enum merge_form {
-	MERGE_FIELDS = 0, /* the width of each child is stored */
-	MERGE_BITS = 1,   /* bit planes: as many children as bits */
-	MERGE_BYTES = 2   /* byte planes */
+	MERGE_FIELDS = 0,   /* the width of each child but the last is stored */
+	MERGE_BITS = 1,     /* bit planes: as many children as bits */
+	MERGE_BYTES = 2,    /* byte planes */
+	MERGE_FLOAT_8 = 3,  /* sign, exponent of 8 bits, fraction: BF16, FP32 */
+	MERGE_FLOAT_5 = 4,  /* FP16, E5M2 */
+	MERGE_FLOAT_11 = 5, /* FP64 */
+	MERGE_FLOAT_4 = 6   /* E4M3 */
 };
 
 struct node {
 	enum operation op;
 	unsigned width; /* b of its type b[n] */
 	size_t count;   /* n */
+	unsigned depth; /* 1 for the root */
 	unsigned arity; /* children; the first one is the next node of the program */
 	unsigned next;  /* the next child of the same parent, if there is one */
-	uint64_t value; /* const */
+	unsigned end;   /* the first node that is no descendant */
+	size_t bytes;   /* that it takes, without its children */
+
+	unsigned form;  /* merge: enum merge_form; map, scan: the function */
+	uint64_t value; /* const: the word; map: the argument; scan: the first word; escape: base */
+	size_t times;   /* repeat, pack: k; escape: the number of escaped words */
 	struct literal literal;
+	struct grid grid;             /* route, flip */
+	struct route_classes classes; /* route */
+	const uint8_t *flags;         /* flip: one for each column */
+	uint8_t *decoded[3];          /* what classes and flags point to; the program owns it */
 };
 
 /** A parsed program: its nodes in the order of the wire, parents before children. */
@@ -51,26 +81,57 @@ struct program {
 
 /**
  * Parses and validates the program of type width[count] that fills *in exactly. It keeps pointing
- * into the bytes it was parsed from. Names the broken rule in *err.
+ * into the bytes it was parsed from, and to the codebook (NULL: there is none). Names the broken
+ * rule in *err. Whatever it returns, program_release is to be called. Memory: a byte for each word
+ * of PROGRAM_MAX_SIDE_WORDS at most.
  */
-int program_parse(struct span in, unsigned width, size_t count, struct program *out,
-		  struct brevis_error *err);
+int program_parse(struct span in, unsigned width, size_t count, const struct codebook *codebook,
+		  struct program *out, struct brevis_error *err);
+void program_release(struct program *program);
+
+/** The form that is canonical for these widths of a merge's children. */
+enum merge_form merge_form_of(const unsigned *widths, unsigned arity);
+
+/** Bits of the exponent that a form stands for; 0 for forms that are no floats. */
+unsigned merge_exponent(unsigned form);
 
 /** Appends the program in the paper's notation, with the coding and bytes of each literal. */
 void program_print(const struct program *program, struct buffer *out);
 
-/* ---- the bytes of each node, for the synthesis ---------------------------------------------- */
+/** Describes each node of the program; nodes has room for program->size of them. */
+void program_describe(const struct program *program, struct brevis_node_info *nodes);
 
-/** A const node: the value in as many bytes as the width needs. */
+/* ---- the bytes of each node, for the synthesis ----------------------------------------------- */
+
+/*
+ * Each function appends a node's own bytes; its children are to follow. literal_encode writes the
+ * whole of a lit node.
+ */
+
 void program_put_const(struct buffer *out, unsigned width, uint64_t value);
 
-/** The head of a lit node; literal_encode's bytes follow. */
-void program_put_lit(struct buffer *out);
+/** A concat of arity children, of counts[i] words each. */
+void program_put_concat(struct buffer *out, const size_t *counts, unsigned arity);
 
-/** The head of a concat node of count children, of counts[i] words each; the children follow. */
-void program_put_concat(struct buffer *out, const size_t *counts, unsigned count);
+void program_put_repeat(struct buffer *out, size_t times);
 
-/** The head of a merge node; widths are those of the children, which follow. */
-void program_put_merge(struct buffer *out, const unsigned *widths, unsigned count);
+/** The argument is ignored for functions that have none. */
+void program_put_map(struct buffer *out, enum map_function f, uint64_t argument);
+void program_put_scan(struct buffer *out, enum scan_function f, uint64_t first);
+
+/** A merge of arity children of these widths, in its canonical form. */
+void program_put_merge(struct buffer *out, const unsigned *widths, unsigned arity);
+
+/** A route; the classes' arrays hold as many words as the grid says, and are copied. */
+int program_put_route(struct buffer *out, const struct grid *grid,
+		      const struct route_classes *classes, struct brevis_error *err);
+
+/** An escape with codes of width bits for words from base on, and this many escaped words. */
+void program_put_escape(struct buffer *out, unsigned width, uint64_t base, size_t escaped);
+void program_put_pack(struct buffer *out, unsigned k);
+
+/** A flip; flags has a byte for each column, 0 or 1. */
+int program_put_flip(struct buffer *out, const struct grid *grid, const uint8_t *flags,
+		     struct brevis_error *err);
 
 #endif

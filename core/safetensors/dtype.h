@@ -3,6 +3,7 @@
 #ifndef CORE_SAFETENSORS_DTYPE_H
 #define CORE_SAFETENSORS_DTYPE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,6 +11,7 @@ struct dtype {
 	const char *name;
 	uint8_t bits;      /* of one element; 4 and 6 are packed without padding */
 	uint8_t word_bits; /* of the machine words that its bytes are read as */
+	bool is_float;     /* sign, exponent, fraction in each word */
 };
 
 /** Returns the number of the type of this name, or -1. */

@@ -126,10 +126,12 @@ static int finish(struct safetensors_parser *p, struct brevis_error *err)
 	}
 	if (yajl_complete_parse(p->json) != yajl_status_ok)
 		return json_stopped(p, err);
-	if (!tensor_list_finish(&p->list, &p->broken))
-		refuse(p, p->broken.message);
-	else
+	if (tensor_list_finish(&p->list, &p->broken))
 		p->state = SAFETENSORS_VALID;
+	else if (p->broken.status == BREVIS_E_NOMEM)
+		return error_nomem(err);
+	else
+		refuse(p, p->broken.message);
 	return BREVIS_OK;
 }
 
@@ -186,7 +188,17 @@ struct safetensors_extent safetensors_extent_at(const struct safetensors_parser 
 	const struct tensor_entry *entry = tensor_list_entry(&p->list, i);
 
 	return (struct safetensors_extent){entry->begin, entry->end,
-					   dtype_at(entry->dtype)->word_bits};
+					   dtype_at(entry->dtype)->word_bits, entry->dtype};
+}
+
+const uint64_t *safetensors_shape_at(const struct safetensors_parser *p, size_t i, size_t *rank)
+{
+	return tensor_list_shape(&p->list, i, rank);
+}
+
+const uint8_t *safetensors_family(const struct safetensors_parser *p)
+{
+	return p->list.family;
 }
 
 struct safetensors_tensor safetensors_tensor_at(const struct safetensors_parser *p, size_t i)

@@ -21,6 +21,7 @@ struct safetensors_extent {
 	uint64_t begin; /* relative to the end of the header */
 	uint64_t end;
 	unsigned word_bits; /* complex numbers count as two words, sub-byte types as bytes */
+	unsigned dtype;     /* number of its type (dtype.h) */
 };
 
 struct safetensors_tensor {
@@ -35,7 +36,7 @@ struct safetensors_parser;
 
 /**
  * Starts a parser. With keep_names it keeps names, dtypes and shapes for safetensors_tensor_at;
- * without, about 40 bytes for each tensor.
+ * without, about 80 bytes for each tensor and 8 for each dimension.
  */
 int safetensors_parser_new(bool keep_names, struct safetensors_parser **out,
 			   struct brevis_error *err);
@@ -68,6 +69,16 @@ size_t safetensors_count(const struct safetensors_parser *parser);
 
 /** After VALID: the extent of tensor i, in the order of the data. They are adjacent. */
 struct safetensors_extent safetensors_extent_at(const struct safetensors_parser *parser, size_t i);
+
+/** After VALID: the shape of tensor i, in the order of the data, and its rank. */
+const uint64_t *safetensors_shape_at(const struct safetensors_parser *parser, size_t i,
+				     size_t *rank);
+
+/**
+ * After VALID: names the family of the file, which files share that have the same kinds of
+ * tensors: names but for numbers, types, shapes.
+ */
+const uint8_t *safetensors_family(const struct safetensors_parser *parser);
 
 /** After VALID and with keep_names: tensor i, in the order of the data. Lives with the parser. */
 struct safetensors_tensor safetensors_tensor_at(const struct safetensors_parser *parser, size_t i);

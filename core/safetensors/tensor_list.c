@@ -24,9 +24,29 @@ void tensor_list_release(struct tensor_list *list)
 {
 	buffer_release(&list->entries);
 	buffer_release(&list->hashes);
+	buffer_release(&list->kinds);
 	buffer_release(&list->details);
 	buffer_release(&list->names);
 	buffer_release(&list->shapes);
+}
+
+/* A hash of the name in which every run of digits counts as one. */
+static void begin_kind(struct tensor_list *list, const char *name, size_t len)
+{
+	size_t begin = 0, end;
+
+	list->kind[0] = list->kind[1] = 0;
+	while (begin < len) {
+		XXH128_hash_t part;
+
+		for (end = begin; end < len && (name[end] < '0' || name[end] > '9'); end++)
+			;
+		part = XXH3_128bits_withSeed(name + begin, end - begin, list->kind[0]);
+		list->kind[0] = part.low64;
+		list->kind[1] = part.high64;
+		for (begin = end; begin < len && name[begin] >= '0' && name[begin] <= '9'; begin++)
+			;
+	}
 }
 
 void tensor_list_name(struct tensor_list *list, const void *name, size_t len)
@@ -35,11 +55,12 @@ void tensor_list_name(struct tensor_list *list, const void *name, size_t len)
 	struct tensor_detail detail = {list->names.size, list->shapes.size, 0};
 
 	buffer_append(&list->hashes, &hash, sizeof(hash));
+	buffer_append(&list->details, &detail, sizeof(detail));
+	begin_kind(list, name, len);
 	if (!list->keep_names)
 		return;
 	buffer_append(&list->names, name, len);
 	buffer_u8(&list->names, 0);
-	buffer_append(&list->details, &detail, sizeof(detail));
 }
 
 static struct tensor_detail *last_detail(struct tensor_list *list)
@@ -49,24 +70,42 @@ static struct tensor_detail *last_detail(struct tensor_list *list)
 
 void tensor_list_dimension(struct tensor_list *list, uint64_t dimension)
 {
-	if (!list->keep_names || tensor_list_failed(list))
+	if (tensor_list_failed(list))
 		return;
 	buffer_append(&list->shapes, &dimension, sizeof(dimension));
 	last_detail(list)->rank++;
 }
 
+/* NULL for a scalar: where there are no others, there is nothing to point into. */
+static const uint64_t *dimensions(const struct tensor_list *list,
+				  const struct tensor_detail *detail)
+{
+	if (!detail->rank)
+		return NULL;
+	return (const uint64_t *)(const void *)(list->shapes.data + detail->shape);
+}
+
 void tensor_list_add(struct tensor_list *list, unsigned dtype, uint64_t begin, uint64_t end)
 {
 	struct tensor_entry entry = {begin, end, (uint32_t)tensor_list_count(list), dtype};
+	uint64_t type[3] = {list->kind[0], list->kind[1], dtype};
+	const struct tensor_detail *detail;
+	XXH128_hash_t kind;
 
+	if (tensor_list_failed(list))
+		return;
+	detail = last_detail(list);
+	kind = XXH3_128bits_withSeed(dimensions(list, detail), detail->rank * sizeof(uint64_t),
+				     XXH3_64bits(type, sizeof(type)));
+	buffer_append(&list->kinds, &kind, sizeof(kind));
 	buffer_append(&list->entries, &entry, sizeof(entry));
 }
 
 bool tensor_list_failed(const struct tensor_list *list)
 {
 	return buffer_failed(&list->entries) || buffer_failed(&list->hashes) ||
-	       buffer_failed(&list->details) || buffer_failed(&list->names) ||
-	       buffer_failed(&list->shapes);
+	       buffer_failed(&list->kinds) || buffer_failed(&list->details) ||
+	       buffer_failed(&list->names) || buffer_failed(&list->shapes);
 }
 
 size_t tensor_list_count(const struct tensor_list *list)
@@ -121,6 +160,31 @@ static bool names_are_unique(struct tensor_list *list)
 	return unique;
 }
 
+/* The family is the set of kinds: how many tensors have one does not matter. */
+static bool find_family(struct tensor_list *list)
+{
+	XXH128_hash_t *kinds = (void *)list->kinds.data;
+	size_t count = list->kinds.size / sizeof(*kinds), i;
+	struct brevis_sha256 *sha = brevis_sha256_new();
+
+	if (!sha)
+		return false;
+	if (count)
+		qsort(kinds, count, sizeof(*kinds), compare_hashes);
+	for (i = 0; i < count; i++) {
+		XXH128_canonical_t bytes;
+
+		if (i && compare_hashes(&kinds[i - 1], &kinds[i]) == 0)
+			continue;
+		XXH128_canonicalFromHash(&bytes, kinds[i]);
+		brevis_sha256_update(sha, &bytes, sizeof(bytes));
+	}
+	brevis_sha256_final(sha, list->family);
+	brevis_sha256_free(sha);
+	buffer_release(&list->kinds);
+	return true;
+}
+
 bool tensor_list_finish(struct tensor_list *list, struct brevis_error *broken)
 {
 	size_t count = tensor_list_count(list), i;
@@ -129,6 +193,10 @@ bool tensor_list_finish(struct tensor_list *list, struct brevis_error *broken)
 	/* First the names, whose hashes are then no longer needed. */
 	if (!names_are_unique(list)) {
 		error_set(broken, BREVIS_E_FORMAT, "header names two tensors alike");
+		return false;
+	}
+	if (!find_family(list)) {
+		error_nomem(broken);
 		return false;
 	}
 	sort_entries(list);
@@ -156,20 +224,28 @@ const struct tensor_entry *tensor_list_entry(const struct tensor_list *list, siz
 	return (const struct tensor_entry *)(const void *)list->entries.data + i;
 }
 
+const uint64_t *tensor_list_shape(const struct tensor_list *list, size_t i, size_t *rank)
+{
+	const struct tensor_entry *entry = tensor_list_entry(list, i);
+	const struct tensor_detail *detail =
+		(const struct tensor_detail *)(const void *)list->details.data + entry->order;
+
+	*rank = detail->rank;
+	return dimensions(list, detail);
+}
+
 struct safetensors_tensor tensor_list_tensor(const struct tensor_list *list, size_t i)
 {
 	const struct tensor_entry *entry = tensor_list_entry(list, i);
 	const struct tensor_detail *detail =
 		(const struct tensor_detail *)(const void *)list->details.data + entry->order;
 	const struct dtype *dtype = dtype_at(entry->dtype);
-	struct safetensors_tensor tensor = {
+
+	return (struct safetensors_tensor){
 		.name = (const char *)list->names.data + detail->name,
 		.dtype = dtype->name,
+		.shape = dimensions(list, detail),
 		.rank = detail->rank,
-		.extent = {entry->begin, entry->end, dtype->word_bits},
+		.extent = {entry->begin, entry->end, dtype->word_bits, entry->dtype},
 	};
-
-	if (detail->rank)
-		tensor.shape = (const uint64_t *)(const void *)(list->shapes.data + detail->shape);
-	return tensor;
 }

@@ -6,19 +6,23 @@
 
 #include "core/base/bits.h"
 #include "core/base/error.h"
+#include "core/entropy/codebook_encode.h"
 #include "core/entropy/literal_encode.h"
 
-/* Bits of the upper part, whose fields can be cut anywhere. */
-#define UPPER_MAX 16
-
 /* What one more field costs beside its words, in bits: operator, coding, parameters, its width. */
-#define FIELD_OVERHEAD (8 * 5)
+#define FIELD_OVERHEAD (8 * 2)
 
 /* What a constant field costs in bits. */
-#define CONST_COST (8 * 3)
+#define CONST_COST (8 * 2)
 
 /* From so many words on it is cheaper to fold one histogram than to count each field's. */
 #define FOLD_MIN (1u << 15)
+
+/* More words than this have tables of their own. */
+#define SHARED_MAX (1u << 16)
+
+/* From so many words on folding is faster than counting a field, by far. */
+#define KEEP_MIN (1u << 16)
 
 /* What is known of the words. */
 struct statistics {
@@ -26,10 +30,12 @@ struct statistics {
 	unsigned width;
 	size_t count;
 	unsigned upper_bits;
-	unsigned lower_bytes;
-	uint64_t varying; /* bits that are not the same in all words */
-	uint32_t *upper;  /* counts of the upper bits together, if there are FOLD_MIN words */
-	uint32_t *field;  /* counts of the field that is being priced */
+	unsigned lower_bits;
+	const struct codebook *codebook; /* or NULL */
+	unsigned shared_bits;            /* widest words that it has a table for */
+	uint64_t varying;                /* bits that are not the same in all words */
+	uint32_t *upper; /* counts of the upper bits together, if there are FOLD_MIN words */
+	uint32_t *field; /* counts of the field that is being priced */
 };
 
 /*
@@ -63,12 +69,12 @@ DEFINE_LOOPS(uint64_t)
 
 static uint64_t varying_bits(const void *words, unsigned width, size_t count)
 {
-	switch (width) {
-	case 8:
+	switch (word_bytes(width)) {
+	case 1:
 		return varying_uint8_t(words, count);
-	case 16:
+	case 2:
 		return varying_uint16_t(words, count);
-	case 32:
+	case 4:
 		return varying_uint32_t(words, count);
 	default:
 		return varying_uint64_t(words, count);
@@ -82,14 +88,14 @@ static void count_field(const struct statistics *s, uint32_t *histogram, unsigne
 	uint64_t mask = low_bits(bits);
 
 	memset(histogram, 0, sizeof(*histogram) << bits);
-	switch (s->width) {
-	case 8:
+	switch (word_bytes(s->width)) {
+	case 1:
 		count_uint8_t(histogram, s->words, s->count, shift, (uint8_t)mask);
 		break;
-	case 16:
+	case 2:
 		count_uint16_t(histogram, s->words, s->count, shift, (uint16_t)mask);
 		break;
-	case 32:
+	case 4:
 		count_uint32_t(histogram, s->words, s->count, shift, (uint32_t)mask);
 		break;
 	default:
@@ -124,16 +130,23 @@ static uint64_t plain_cost(const struct statistics *s, unsigned shift, unsigned 
 	return (uint64_t)bits * s->count + FIELD_OVERHEAD;
 }
 
-/* The least cost of a field with this histogram. */
+/* The least cost of a field with this histogram, and what no leaf goes below. */
 static uint64_t field_cost(const struct statistics *s, const uint32_t *histogram, unsigned shift,
-			   unsigned bits)
+			   unsigned bits, uint64_t *bound)
 {
 	uint64_t plain = plain_cost(s, shift, bits);
 	uint64_t coded;
 
+	*bound = 0;
 	if (plain == CONST_COST)
 		return plain;
+	*bound = 8 * literal_bound(histogram, bits, s->count);
+	/* So many words take a table of this size for nothing. */
+	if (*bound + 64 >= plain)
+		return plain;
 	coded = literal_cost(histogram, bits, s->count) + FIELD_OVERHEAD;
+	plain = coded < plain ? coded : plain;
+	coded = codebook_literal_cost(s->codebook, histogram, bits, s->count);
 	return coded < plain ? coded : plain;
 }
 
@@ -143,10 +156,15 @@ static uint64_t field_cost(const struct statistics *s, const uint32_t *histogram
  */
 static unsigned widest_coded(const struct statistics *s, unsigned bits)
 {
-	unsigned most = bit_length(s->count) + 1;
+	unsigned most = bit_length(s->count);
 
 	if (most > LITERAL_SYMBOL_BITS)
 		most = LITERAL_SYMBOL_BITS;
+	if (most < 8)
+		most = 8;
+	/* A shared table has nothing to learn from the words. */
+	if (most < s->shared_bits)
+		most = s->shared_bits;
 	return bits < most ? bits : most;
 }
 
@@ -154,9 +172,11 @@ static unsigned widest_coded(const struct statistics *s, unsigned bits)
  * Prices all fields that begin at the same bit, `left` bits above the lowest of the upper part:
  * cost[w] is that of w bits. The histogram of the widest one gives those of all others.
  */
-static void price_fields_from(struct statistics *s, unsigned left, uint64_t cost[UPPER_MAX + 1])
+static void price_fields_from(struct statistics *s, unsigned left,
+			      uint64_t cost[PARTITION_UPPER + 1],
+			      uint64_t bound[PARTITION_UPPER + 1])
 {
-	unsigned lower = s->lower_bytes * 8;
+	unsigned lower = s->lower_bits;
 	unsigned coded = widest_coded(s, left);
 	unsigned bits;
 
@@ -168,79 +188,149 @@ static void price_fields_from(struct statistics *s, unsigned left, uint64_t cost
 	} else {
 		count_field(s, s->field, lower + left - coded, coded);
 	}
-	for (bits = left; bits > coded; bits--)
+	for (bits = left; bits > coded; bits--) {
 		cost[bits] = plain_cost(s, lower + left - bits, bits);
+		bound[bits] = 0;
+	}
 	for (; bits; bits--) {
-		cost[bits] = field_cost(s, s->field, lower + left - bits, bits);
+		cost[bits] = field_cost(s, s->field, lower + left - bits, bits, &bound[bits]);
 		fold_low(s->field, bits);
 	}
 }
 
-/* The cheapest way to cut the upper part: best[e] is that of its first e bits. */
-static void cut_upper(struct statistics *s, struct partition *out)
+/*
+ * The bits below the upper part: whole bytes from the top, cut where varying bits begin or end, so
+ * that the zeros of a float that was a shorter one are a field; neighbours that are both constant,
+ * or both incompressible, are one field.
+ */
+static void price_lower(struct statistics *s, struct partition *out)
 {
-	uint64_t cost[UPPER_MAX + 1];
-	uint64_t best[UPPER_MAX + 1];
-	unsigned from[UPPER_MAX + 1] = {0};
-	unsigned bits = s->upper_bits;
-	unsigned begin, end, i;
+	unsigned shift = s->lower_bits, bits;
+	bool constant, plain, was_constant = false, was_plain = false;
+	uint64_t cost, bound;
+
+	*out = (struct partition){0};
+	for (; shift; shift -= bits) {
+		bits = shift % 8 ? shift % 8 : 8;
+		constant = !(s->varying >> (shift - bits) & low_bits(bits));
+		/* A byte whose lower bits never vary ends above them. */
+		while (!constant && !(s->varying & low_bits(shift - bits + 1)))
+			bits--;
+		count_field(s, s->field, shift - bits, bits);
+		cost = field_cost(s, s->field, shift - bits, bits, &bound);
+		plain = cost == (uint64_t)bits * s->count + FIELD_OVERHEAD;
+		if (out->count && ((constant && was_constant) || (plain && was_plain))) {
+			out->widths[out->count - 1] += bits;
+			cost = constant ? 0 : cost - FIELD_OVERHEAD;
+		} else {
+			out->widths[out->count++] = bits;
+		}
+		out->cost += cost;
+		/* Fields that were joined may go below the sum of their bounds. */
+		out->bound += plain ? 0 : bound;
+		was_constant = constant;
+		was_plain = plain;
+	}
+}
+
+void partition_best(const struct partition_prices *prices, unsigned begin, unsigned end,
+		    struct partition *out)
+{
+	uint64_t best[PARTITION_UPPER + 1];
+	unsigned from[PARTITION_UPPER + 1] = {0};
+	unsigned a, b, i;
 
 	memset(best, 0xff, sizeof(best));
-	best[0] = 0;
-	for (begin = 0; begin < bits; begin++) {
-		price_fields_from(s, bits - begin, cost);
-		for (end = begin + 1; end <= bits; end++) {
-			if (best[begin] + cost[end - begin] < best[end]) {
-				best[end] = best[begin] + cost[end - begin];
-				from[end] = begin;
+	best[begin] = 0;
+	for (a = begin; a < end; a++) {
+		for (b = a + 1; b <= end; b++) {
+			if (best[a] + prices->fields[a][b - a] < best[b]) {
+				best[b] = best[a] + prices->fields[a][b - a];
+				from[b] = a;
 			}
 		}
 	}
+	out->cost = best[end];
 	out->count = 0;
-	for (end = bits; end; end = from[end])
+	out->bound = 0;
+	for (b = end; b > begin; b = from[b]) {
 		out->count++;
-	for (end = bits, i = out->count; end; end = from[end])
-		out->widths[--i] = end - from[end];
-}
-
-/* Adds the bytes below, neighbours that are both constant or both incompressible as one field. */
-static void add_lower(struct statistics *s, struct partition *out)
-{
-	uint64_t plain = 8 * (uint64_t)s->count + FIELD_OVERHEAD;
-	uint64_t previous = 0;
-	unsigned shift;
-
-	for (shift = s->lower_bytes * 8; shift; shift -= 8) {
-		uint64_t cost;
-
-		count_field(s, s->field, shift - 8, 8);
-		cost = field_cost(s, s->field, shift - 8, 8);
-		if (cost == previous && (cost == CONST_COST || cost == plain))
-			out->widths[out->count - 1] += 8;
-		else
-			out->widths[out->count++] = 8;
-		previous = cost;
+		out->bound += prices->bounds[from[b]][b - from[b]];
 	}
+	for (b = end, i = out->count; b > begin; b = from[b])
+		out->widths[--i] = b - from[b];
 }
 
-int partition_find(const void *words, unsigned width, size_t count, struct partition *out,
-		   struct brevis_error *err)
+void partition_append(struct partition *to, const struct partition *more)
+{
+	unsigned i;
+
+	for (i = 0; i < more->count; i++)
+		to->widths[to->count++] = more->widths[i];
+	to->cost += more->cost;
+	to->bound += more->bound;
+}
+
+static void use_codebook(struct statistics *s, const struct codebook *codebook)
+{
+	unsigned i;
+
+	s->codebook = codebook;
+	for (i = 0; codebook && i < codebook_count(codebook); i++)
+		if (codebook_width(codebook, i) > s->shared_bits)
+			s->shared_bits = codebook_width(codebook, i);
+}
+
+int partition_fold(const uint32_t *upper, unsigned bits, unsigned above, unsigned width,
+		   uint32_t *out, struct brevis_error *err)
+{
+	unsigned below = bits - above - width;
+	size_t all = (size_t)1 << (bits - above), i, k;
+	uint32_t *sum = calloc(all, sizeof(*sum));
+
+	if (!sum)
+		return error_nomem(err);
+	for (k = 0; k < (size_t)1 << above; k++)
+		for (i = 0; i < all; i++)
+			sum[i] += upper[k << (bits - above) | i];
+	memset(out, 0, sizeof(*out) << width);
+	for (i = 0; i < all; i++)
+		out[i >> below] += sum[i];
+	free(sum);
+	return BREVIS_OK;
+}
+
+int partition_price(const void *words, unsigned width, size_t count,
+		    const struct codebook *codebook, struct partition_prices *out, uint32_t **upper,
+		    struct brevis_error *err)
 {
 	struct statistics s = {.words = words, .width = width, .count = count};
-	uint32_t *histograms = malloc(sizeof(*histograms) * 2 << UPPER_MAX);
+	uint32_t *histograms = malloc(sizeof(*histograms) * 2 << PARTITION_UPPER);
+	unsigned begin;
 
+	*upper = NULL;
 	if (!histograms)
 		return error_nomem(err);
-	s.upper_bits = width < UPPER_MAX ? width : UPPER_MAX;
-	s.lower_bytes = (width - s.upper_bits) / 8;
+	if (count <= SHARED_MAX)
+		use_codebook(&s, codebook);
+	s.upper_bits = width < PARTITION_UPPER ? width : PARTITION_UPPER;
+	s.lower_bits = width - s.upper_bits;
 	s.varying = varying_bits(words, width, count);
 	s.field = histograms;
 	if (count >= FOLD_MIN) {
-		s.upper = histograms + (1 << UPPER_MAX);
-		count_field(&s, s.upper, s.lower_bytes * 8, s.upper_bits);
+		s.upper = histograms + (1 << PARTITION_UPPER);
+		count_field(&s, s.upper, s.lower_bits, s.upper_bits);
 	}
-	cut_upper(&s, out);
-	add_lower(&s, out);
+	if (count >= KEEP_MIN) {
+		*upper = malloc(sizeof(**upper) << s.upper_bits);
+		if (*upper)
+			memcpy(*upper, s.upper, sizeof(**upper) << s.upper_bits);
+	}
+	out->upper = s.upper_bits;
+	out->varying = s.varying;
+	for (begin = 0; begin < s.upper_bits; begin++)
+		price_fields_from(&s, s.upper_bits - begin, out->fields[begin], out->bounds[begin]);
+	price_lower(&s, &out->lower);
 	free(histograms);
 	return BREVIS_OK;
 }

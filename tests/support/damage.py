@@ -18,7 +18,7 @@ import sys
 
 import xxhash
 
-HEAD = 10
+FIXED = 10  # bytes of the head before the codebook's size
 TAIL = 64
 
 
@@ -35,16 +35,27 @@ def flipped(data, offset):
     return bytes(spoiled)
 
 
+def head_size(archive):
+    """Bytes up to the end of the codebook."""
+    size, shift, at = 0, 0, FIXED
+    while True:
+        byte = archive[at]
+        size |= (byte & 127) << shift
+        shift, at = shift + 7, at + 1
+        if byte < 128:
+            return at + size
+
+
 def damaged(how, archive):
     tail = archive[-TAIL:]
     index_size = struct.unpack("<Q", tail[:8])[0]
-    head = archive[:HEAD]
-    records = archive[HEAD:-TAIL - index_size]
+    head = archive[:head_size(archive)]
+    records = archive[len(head):-TAIL - index_size]
     index = archive[-TAIL - index_size:-TAIL]
     if sealed(head, records, index, tail) != archive:
         raise SystemExit("damage.py: this is no archive as docs/FORMAT.md describes it")
     if how == "record":
-        return flipped(archive, HEAD + len(records) // 2)
+        return flipped(archive, len(head) + len(records) // 2)
     if how == "index":
         return flipped(archive, len(archive) - TAIL - 1)
     if how == "digest":
@@ -57,7 +68,7 @@ def damaged(how, archive):
         return sealed(head[:8] + bytes([head[8] + 1]) + head[9:], records, index, tail)
     if how == "feature":
         name = b"time-travel"
-        return sealed(head[:9] + bytes([1, len(name)]) + name, records, index, tail)
+        return sealed(head[:9] + bytes([1, len(name)]) + name + head[FIXED:], records, index, tail)
     if how == "end":
         return flipped(archive, len(archive) - 4)
     raise SystemExit(f"damage.py: {how} is no way to spoil an archive")

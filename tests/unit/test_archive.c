@@ -8,9 +8,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "core/archive/reader.h"
 #include "core/archive/record_encode.h"
 #include "core/archive/record_table.h"
 #include "core/archive/writer.h"
+#include "core/entropy/codebook_encode.h"
 #include "tests/unit/archive_cases.h"
 
 static void test_is_archive(void **state)
@@ -104,6 +106,8 @@ static void add_record(struct growing *g, struct brevis_piece_info *info)
 	static const uint8_t kinds[] = {0, 8, 16, 32, 64};
 	struct record_head head = {.kind = kinds[random_below(5)]};
 	size_t words = 1 + (size_t)random_below(random_below(20) ? 40 : 20000);
+	struct record_options options = {.bytes.zstd_level = 1 + (int)random_below(19)};
+	struct tensor_kind tensor = {.is_float = random_below(2)};
 	struct buffer record = BUFFER_INIT;
 	void *raw;
 
@@ -111,7 +115,10 @@ static void add_record(struct growing *g, struct brevis_piece_info *info)
 	raw = must_alloc(head.raw_size);
 	random_fill(raw, head.raw_size);
 	head.checksum = checksum64(raw, head.raw_size);
-	assert_int_equal(record_encode(&head, raw, &record, NULL), BREVIS_OK);
+	options.bytes.lzma = random_below(2);
+	options.programs.preset = (enum brevis_preset)random_below(3);
+	tensor.shape = shape_of_row(words);
+	assert_int_equal(record_encode(&head, raw, &tensor, &options, &record, NULL), BREVIS_OK);
 	assert_true(record.size <= head.raw_size + RECORD_OVERHEAD_MAX);
 	*info = (struct brevis_piece_info){g->original.size, head.raw_size, record.size,
 					   g->w.records, head.kind};
@@ -144,6 +151,20 @@ static void digest_of(const struct buffer *b, uint8_t digest[BREVIS_SHA256_SIZE]
 	brevis_sha256_free(sha);
 }
 
+static void check_codebook(struct growing *g, struct span codebook)
+{
+	struct brevis_archive *archive = open_good(&g->sink.bytes);
+	struct span got;
+
+	assert_int_equal(archive->codebook != NULL, span_left(&codebook) > 0);
+	if (archive->codebook) {
+		got = codebook_bytes(archive->codebook);
+		assert_int_equal(span_left(&got), span_left(&codebook));
+		assert_memory_equal(got.at, codebook.at, span_left(&codebook));
+	}
+	brevis_archive_free(archive);
+}
+
 static void check_pieces(struct growing *g, const struct archive_original *tail)
 {
 	struct brevis_archive *archive = open_good(&g->sink.bytes);
@@ -155,6 +176,9 @@ static void check_pieces(struct growing *g, const struct archive_original *tail)
 	assert_int_equal(info->original_size, g->original.size);
 	assert_int_equal(info->archive_size, g->sink.bytes.size);
 	assert_memory_equal(info->original_sha256, tail->sha256, BREVIS_SHA256_SIZE);
+	assert_int_equal(info->has_prior, tail->has_prior);
+	if (tail->has_prior)
+		assert_memory_equal(info->prior_sha256, tail->prior_sha256, BREVIS_SHA256_SIZE);
 	for (i = 0; i < g->count; i++) {
 		struct brevis_piece_info got = {0}, *want = &g->pieces[i];
 
@@ -169,15 +193,16 @@ static void check_pieces(struct growing *g, const struct archive_original *tail)
 }
 
 /* Random records and repetitions, through the writer; read back one by one and as a whole. */
-static void test_writer_and_reader(void **state)
+static void write_and_read(struct span codebook, bool has_prior)
 {
 	struct growing *g = calloc(1, sizeof(*g));
-	struct archive_original tail = {.layout = BREVIS_LAYOUT_OPAQUE};
+	struct archive_original tail = {.layout = BREVIS_LAYOUT_OPAQUE, .has_prior = has_prior};
 	uint8_t digest[BREVIS_SHA256_SIZE], expected[BREVIS_SHA256_SIZE];
 
-	(void)state;
+	random_fill(tail.prior_sha256, sizeof(tail.prior_sha256));
 	assert_non_null(g);
-	assert_int_equal(archive_writer_begin(&g->w, sink_write, &g->sink, NULL), BREVIS_OK);
+	assert_int_equal(archive_writer_begin(&g->w, sink_write, &g->sink, codebook, NULL),
+			 BREVIS_OK);
 	while (g->count < sizeof(g->pieces) / sizeof(g->pieces[0])) {
 		if (g->count && !random_below(4))
 			add_repeat(g, &g->pieces[g->count]);
@@ -192,12 +217,45 @@ static void test_writer_and_reader(void **state)
 	digest_of(&g->sink.bytes, expected);
 	assert_memory_equal(digest, expected, sizeof(digest));
 	check_pieces(g, &tail);
+	check_codebook(g, codebook);
 	assert_restores(&g->sink.bytes, g->original.data, g->original.size, 1);
 	assert_restores(&g->sink.bytes, g->original.data, g->original.size, 4);
 	archive_writer_release(&g->w);
 	buffer_release(&g->sink.bytes);
 	buffer_release(&g->original);
 	free(g);
+}
+
+static void test_writer_and_reader(void **state)
+{
+	struct draft d = {0};
+	struct span none = {0};
+
+	(void)state;
+	draft_codebook(&d);
+	write_and_read(none, false);
+	write_and_read(none, true);
+	write_and_read(span_of(d.codebook, d.codebook_size), true);
+	draft_release(&d);
+}
+
+/* A codebook that a reader does not get with its first look at the head. */
+static void test_large_codebook(void **state)
+{
+	struct buffer codebook = BUFFER_INIT;
+	uint32_t histogram[1 << 10];
+	unsigned i, n;
+
+	(void)state;
+	buffer_u8(&codebook, CODEBOOK_TABLES_MAX);
+	for (n = 0; n < CODEBOOK_TABLES_MAX; n++) {
+		for (i = 0; i < 1 << 10; i++)
+			histogram[i] = 1 + (uint32_t)random_next() / (1u << random_below(32));
+		assert_int_equal(codebook_put_table(&codebook, histogram, 10, NULL), BREVIS_OK);
+	}
+	assert_true(codebook.size > 20000 && codebook.size <= CODEBOOK_BYTES_MAX);
+	write_and_read(span_of(codebook.data, codebook.size), false);
+	buffer_release(&codebook);
 }
 
 /* As many pieces as there may be; one more is refused, by the writer as by the reader. */
@@ -212,10 +270,11 @@ static void test_piece_limit(void **state)
 	struct brevis_error err = {0};
 	struct brevis_archive *archive;
 	struct brevis_piece_info info = {0};
+	struct span codebook = {0};
 	uint64_t i;
 
 	(void)state;
-	assert_int_equal(archive_writer_begin(&w, sink_write, &sink, NULL), BREVIS_OK);
+	assert_int_equal(archive_writer_begin(&w, sink_write, &sink, codebook, NULL), BREVIS_OK);
 	assert_int_equal(archive_writer_record(&w, record, sizeof(record), NULL), BREVIS_OK);
 	for (i = 1; i < WIRE_PIECES_MAX; i++)
 		if (archive_writer_repeat(&w, 0, NULL))
@@ -309,7 +368,7 @@ static void test_accessors(void **state)
 	assert_int_equal(t.shape[0], 8);
 	assert_int_equal(t.offset, header);
 	assert_int_equal(t.size, 16);
-	assert_int_equal(t.stored_size, 21);
+	assert_int_equal(t.stored_size, 19);
 	assert_int_equal(brevis_archive_tensor(archive, 2, &t, &err), BREVIS_OK);
 	assert_string_equal(t.name, "none");
 	assert_int_equal(t.size, 0);
@@ -329,7 +388,7 @@ static void test_accessors(void **state)
 	assert_int_equal(brevis_archive_program(archive, 4, &text, &err), BREVIS_E_USAGE);
 	assert_null(text);
 	assert_int_equal(brevis_archive_program(archive, 3, &text, &err), BREVIS_OK);
-	assert_string_equal(text, "merge(const8,8(63), lit8{packed 3 B})");
+	assert_string_equal(text, "merge_{bytes}(const8,8(63), lit8(0, 1, 2, 3, 4, 5, 6, 7))");
 	free(text);
 	assert_int_equal(brevis_archive_program(archive, 0, &text, &err), BREVIS_OK);
 	assert_non_null(strstr(text, "bytes{stored "));
@@ -368,9 +427,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_is_archive),        TEST(test_promises_cost_nothing),
-		TEST(test_writer_and_reader), TEST(test_piece_limit),
-		TEST(test_record_table),      TEST(test_accessors),
-		TEST(test_layout_that_lies),
+		TEST(test_writer_and_reader), TEST(test_large_codebook),
+		TEST(test_piece_limit),       TEST(test_record_table),
+		TEST(test_accessors),         TEST(test_layout_that_lies),
 	};
 
 	seed_init("test_archive");

@@ -9,6 +9,8 @@
 
 #include <unistd.h>
 
+#include "core/entropy/codebook_encode.h"
+#include "core/entropy/histogram.h"
 #include "core/entropy/literal_encode.h"
 #include "core/program/program.h"
 #include "tests/unit/archive_cases.h"
@@ -165,13 +167,60 @@ static int must_refuse_or_restore(struct buffer *archive, const struct buffer *o
 	return status;
 }
 
-static void test_every_truncation(void **state)
+/* By hand, with a codebook, a prior, and what libraries have made. */
+static void build_small(struct buffer *archive, struct buffer *original)
+{
+	struct draft d = {0};
+
+	draft_codebook(&d);
+	draft_lzma2_plain(&d);
+	draft_libraries(&d);
+	d.layout = BREVIS_LAYOUT_IRREGULAR;
+	d.has_prior = true;
+	draft_seal(&d, NULL, archive);
+	buffer_append(original, d.original.data, d.original.size);
+	draft_release(&d);
+}
+
+/* Where the records of a small archive begin. */
+static size_t head_size(const struct buffer *archive)
+{
+	return WIRE_HEAD_SIZE + archive->data[WIRE_HEAD_FIXED];
+}
+
+/* The pieces in which libraries wrote are those of these numbers. */
+struct maker {
+	void (*make)(struct buffer *archive, struct buffer *original);
+	uint64_t first;
+	uint64_t last;
+};
+
+static const struct maker makers[] = {{encode_small, 0, 0}, {build_small, 4, 5}};
+
+#define MAKERS (sizeof(makers) / sizeof(*makers))
+
+/* Where the record of a piece begins, which repeats none. */
+static size_t record_offset(struct buffer *archive, uint64_t piece)
+{
+	struct brevis_archive *opened = open_good(archive);
+	struct brevis_piece_info info = {0};
+	size_t at = head_size(archive);
+	uint64_t i;
+
+	for (i = 0; i < piece; i++) {
+		assert_int_equal(brevis_archive_piece(opened, i, &info, NULL), BREVIS_OK);
+		at += (size_t)info.stored_size;
+	}
+	brevis_archive_free(opened);
+	return at;
+}
+
+static void truncate_everywhere(const struct maker *maker)
 {
 	struct buffer archive = BUFFER_INIT, original = BUFFER_INIT;
 	size_t size;
 
-	(void)state;
-	encode_small(&archive, &original);
+	maker->make(&archive, &original);
 	for (size = 0; size < archive.size; size++) {
 		struct buffer copy = exact_copy(&archive, size);
 
@@ -182,22 +231,27 @@ static void test_every_truncation(void **state)
 	buffer_release(&original);
 }
 
+static void test_every_truncation(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < MAKERS; i++)
+		truncate_everywhere(&makers[i]);
+}
+
 /*
  * Each byte that changes is noticed. In a Zstandard frame there are bits that mean nothing; there
  * it is enough that the original comes back.
  */
-static void test_every_byte_changed(void **state)
+static void change_everywhere(const struct maker *maker)
 {
 	struct buffer archive = BUFFER_INIT, original = BUFFER_INIT;
-	struct brevis_archive *opened;
-	struct brevis_piece_info header = {0};
-	size_t at;
+	size_t from, to, at;
 
-	(void)state;
-	encode_small(&archive, &original);
-	opened = open_good(&archive);
-	assert_int_equal(brevis_archive_piece(opened, 0, &header, NULL), BREVIS_OK);
-	brevis_archive_free(opened);
+	maker->make(&archive, &original);
+	from = record_offset(&archive, maker->first);
+	to = record_offset(&archive, maker->last + 1);
 	for (at = 0; at < archive.size; at++) {
 		uint8_t changes[3] = {0xff, (uint8_t)(1 << random_below(8)),
 				      (uint8_t)(1 + random_below(255))};
@@ -209,7 +263,7 @@ static void test_every_byte_changed(void **state)
 
 			copy.data[at] ^= changes[i];
 			status = must_refuse_or_restore(&copy, &original);
-			if (at < WIRE_HEAD_SIZE || at >= WIRE_HEAD_SIZE + header.stored_size)
+			if (at < from || at >= to)
 				assert_int_not_equal(status, BREVIS_OK);
 			buffer_release(&copy);
 		}
@@ -218,14 +272,23 @@ static void test_every_byte_changed(void **state)
 	buffer_release(&original);
 }
 
+static void test_every_byte_changed(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < MAKERS; i++)
+		change_everywhere(&makers[i]);
+}
+
 /* Makes the tail's checksum right again, so that damage gets past it. */
 static void reseal(struct buffer *archive)
 {
 	size_t covered = archive->size - 16;
 	uint64_t index_size = load_le64(archive->data + archive->size - WIRE_TAIL_SIZE);
-	uint64_t checksum = checksum64(archive->data, WIRE_HEAD_SIZE);
+	uint64_t checksum = checksum64(archive->data, head_size(archive));
 
-	if (index_size > archive->size - WIRE_HEAD_SIZE - WIRE_TAIL_SIZE)
+	if (index_size > archive->size - head_size(archive) - WIRE_TAIL_SIZE)
 		return;
 	checksum = checksum64_chain(checksum,
 				    archive->data + archive->size - WIRE_TAIL_SIZE - index_size,
@@ -233,13 +296,12 @@ static void reseal(struct buffer *archive)
 	store_le64(archive->data + covered, checksum);
 }
 
-static void test_damage_behind_checksums(void **state)
+static void damage_behind_checksums(const struct maker *maker)
 {
 	struct buffer archive = BUFFER_INIT, original = BUFFER_INIT;
 	size_t index, round;
 
-	(void)state;
-	encode_small(&archive, &original);
+	maker->make(&archive, &original);
 	index = archive.size - WIRE_TAIL_SIZE -
 		(size_t)load_le64(archive.data + archive.size - WIRE_TAIL_SIZE);
 	for (round = 0; round < 4000; round++) {
@@ -259,6 +321,15 @@ static void test_damage_behind_checksums(void **state)
 	}
 	buffer_release(&archive);
 	buffer_release(&original);
+}
+
+static void test_damage_behind_checksums(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < MAKERS; i++)
+		damage_behind_checksums(&makers[i]);
 }
 
 /* ---- sources that misbehave ------------------------------------------------------------------ */
@@ -338,8 +409,8 @@ static void test_source_changes(void **state)
 	(void)state;
 	/* Records of equal length: three words, literally, and a thousand, of a constant. */
 	memset(raw, 7, sizeof(raw));
-	memcpy(program, "\x01\x00\x07\x07\x08", 5);
-	draft_piece(&d, 8, "\x07\x07\x08", 3, program, 5);
+	memcpy(program, "\x01\x07\x07\x08", 4);
+	draft_piece(&d, 8, "\x07\x07\x08", 3, program, 4);
 	draft_seal(&d, NULL, &small);
 	draft_release(&d);
 	large = exact_copy(&small, small.size);
@@ -392,33 +463,73 @@ static void test_failing_writes(void **state)
 
 /* ---- the same archives as files -------------------------------------------------------------- */
 
+#define CODINGS 7
+
+/* Words that suit the coding of this number. */
+static void coding_words(uint8_t *words, size_t count, size_t coding, uint64_t *x)
+{
+	size_t j;
+
+	for (j = 0; j < count; j++) {
+		unsigned skewed;
+
+		*x = *x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		skewed = (unsigned)__builtin_ctzll(*x >> 20 | 1u << 20);
+		words[j] = (uint8_t)(coding == 0   ? *x >> 56
+				     : coding == 1 ? 200 + (*x >> 61)
+				     : coding == 2 ? 60 + 2 * (skewed > 5 ? 5 : skewed)
+				     : coding == 3 ? 100 + skewed * skewed / 2
+				     : coding == 4 ? 30 + 3 * skewed
+				     : j < 200     ? *x >> 56
+						   : words[j - 200]);
+	}
+}
+
+/* A table for the words of the shared coding. */
+static struct codebook *coding_codebook(void)
+{
+	struct buffer b = BUFFER_INIT;
+	struct codebook *codebook = NULL;
+	uint32_t histogram[256];
+	uint8_t words[2000];
+	uint64_t x = 7;
+	unsigned i;
+
+	coding_words(words, sizeof(words), LITERAL_SHARED, &x);
+	assert_true(histogram_of(histogram, words, 8, sizeof(words)));
+	for (i = 0; i <= 20; i++)
+		histogram[30 + 3 * i]++;
+	buffer_u8(&b, 1);
+	assert_int_equal(codebook_put_table(&b, histogram, 8, NULL), BREVIS_OK);
+	assert_int_equal(codebook_parse(b.data, b.size, &codebook, NULL), BREVIS_OK);
+	buffer_release(&b);
+	return codebook;
+}
+
 /*
  * Words of each literal coding, one after another in a concat. What the encoder of today chooses
  * may change, so the file is kept as it is: old archives must always decode.
  */
-static void draft_codings(struct draft *d)
+static void draft_codings(struct draft *d, const struct codebook *codebook)
 {
-	static const size_t counts[4] = {20, 40, 300, 2000};
+	static const size_t counts[CODINGS] = {20, 40, 300, 2000, 60, 1000, 1000};
 	struct buffer program = BUFFER_INIT, raw = BUFFER_INIT;
+	struct span shared = codebook_bytes(codebook);
 	uint64_t x = 1;
-	size_t i, j;
+	size_t i;
 
-	program_put_concat(&program, counts, 4);
-	for (i = 0; i < 4; i++) {
+	d->codebook = shared.at;
+	d->codebook_size = span_left(&shared);
+	program_put_concat(&program, counts, CODINGS);
+	for (i = 0; i < CODINGS; i++) {
+		struct literal_options options = {.codebook = codebook,
+						  .zstd_level = i == LITERAL_ZSTD ? 19 : 0,
+						  .lzma = i == LITERAL_LZMA2};
 		uint8_t words[2000];
 
-		for (j = 0; j < counts[i]; j++) {
-			unsigned skewed;
-
-			x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-			skewed = (unsigned)__builtin_ctzll(x >> 20 | 1u << 20);
-			words[j] = (uint8_t)(i == 0   ? x >> 56
-					     : i == 1 ? 200 + (x >> 61)
-					     : i == 2 ? 60 + 2 * (skewed > 5 ? 5 : skewed)
-						      : 100 + skewed * skewed / 2);
-		}
-		program_put_lit(&program);
-		assert_int_equal(literal_encode(&program, words, 8, counts[i], NULL), BREVIS_OK);
+		coding_words(words, counts[i], i, &x);
+		assert_int_equal(literal_encode(&program, words, 8, counts[i], &options, NULL),
+				 BREVIS_OK);
 		buffer_append(&raw, words, counts[i]);
 	}
 	draft_piece(d, 8, raw.data, raw.size, program.data, program.size);
@@ -489,7 +600,10 @@ static void test_corpus_files(void **state)
 /* The archive that an encoder made once, whatever today's would make. */
 static void test_frozen_file(void **state)
 {
-	static const char *const codings[] = {"raw", "packed", "huffman", "rans"};
+	static const char *const codings[CODINGS] = {"raw",    "packed", "huffman", "rans",
+						     "shared", "zstd",   "lzma2"};
+	struct codebook *codebook = coding_codebook();
+	struct draft d = {0};
 	struct buffer today = BUFFER_INIT, stored = BUFFER_INIT, original = BUFFER_INIT;
 	struct brevis_archive *archive;
 	char path[256];
@@ -497,7 +611,11 @@ static void test_frozen_file(void **state)
 	size_t i;
 
 	(void)state;
-	draft_build(draft_codings, NULL, &today, &original);
+	draft_codings(&d, codebook);
+	draft_seal(&d, NULL, &today);
+	buffer_append(&original, d.original.data, d.original.size);
+	draft_release(&d);
+	codebook_free(codebook);
 	assert_restores(&today, original.data, original.size, 1);
 	file_path(path, CORPUS, "good-codings");
 	if (getenv("BREVIS_WRITE_CORPUS") && access(path, F_OK))
@@ -506,7 +624,7 @@ static void test_frozen_file(void **state)
 	assert_restores(&stored, original.data, original.size, 1);
 	archive = open_good(&stored);
 	assert_int_equal(brevis_archive_program(archive, 0, &text, NULL), BREVIS_OK);
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < CODINGS; i++)
 		if (!strstr(text, codings[i]))
 			fail_msg("no %s literal: %s", codings[i], text);
 	free(text);

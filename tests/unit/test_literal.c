@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Literals: round trips of every coding, choice of the smallest, estimates. */
-#include "core/entropy/packed_encode.h"
 #include "tests/unit/literal_cases.h"
 
 /* The literal must decode to the words, and be parsed no further than its end. */
-static void assert_restores(const struct buffer *b, const void *words, unsigned width, size_t count)
+static void assert_shared_restores(const struct buffer *b, const void *words, unsigned width,
+				   size_t count, const struct codebook *codebook)
 {
 	struct brevis_error err;
 	uint8_t *copy = malloc(b->size + 3);
@@ -16,35 +16,22 @@ static void assert_restores(const struct buffer *b, const void *words, unsigned 
 	memcpy(copy, b->data, b->size);
 	memset(copy + b->size, 0xa5, 3);
 	in = span_of(copy, b->size + 3);
-	assert_int_equal(literal_parse(&in, width, count, &literal, &err), BREVIS_OK);
+	assert_int_equal(parse_node(&in, width, count, codebook, &literal, &err), BREVIS_OK);
 	assert_int_equal(span_left(&in), 3);
+	assert_int_equal(literal_library_bytes(&literal),
+			 literal.coding >= LITERAL_ZSTD ? count * raw_bytes(width) : 0);
 	assert_int_equal(decode_pieces(&literal, restored, &err), BREVIS_OK);
 	assert_memory_equal(restored, words, count * word_bytes(width));
 	free(copy);
 	free(restored);
 }
 
-static void encode_packed(struct buffer *out, const void *words, unsigned width, size_t count)
+static void assert_restores(const struct buffer *b, const void *words, unsigned width, size_t count)
 {
-	uint64_t smallest = 0;
-	uint64_t largest = 0;
-	uint64_t size;
-	unsigned bits;
-	uint8_t *to;
-
-	if (count)
-		word_range(words, width, count, &smallest, &largest);
-	bits = bit_length(largest - smallest);
-	buffer_u8(out, LITERAL_PACKED);
-	buffer_varint(out, smallest);
-	buffer_u8(out, (uint8_t)bits);
-	assert_true(packed_size(count, bits, &size));
-	to = buffer_extend(out, size);
-	assert_non_null(to);
-	packed_encode(to, words, width, count, smallest, bits);
+	assert_shared_restores(b, words, width, count, NULL);
 }
 
-static const size_t counts[] = {0,  1,  2,  3,  4,   5,   7,   8,    9,    15,
+static const size_t counts[] = {1,  2,  3,  4,  5,   7,   8,   9,    15,
 				31, 32, 33, 63, 101, 257, 999, 4099, 65537};
 #define COUNTS (sizeof(counts) / sizeof(*counts))
 
@@ -61,26 +48,30 @@ static void test_round_trips(void **state)
 				void *words = shaped_words((enum shape)shape, width, counts[i]);
 				struct buffer b = BUFFER_INIT;
 
-				assert_int_equal(literal_encode(&b, words, width, counts[i], NULL),
-						 BREVIS_OK);
+				assert_int_equal(
+					literal_encode(&b, words, width, counts[i], NULL, NULL),
+					BREVIS_OK);
 				assert_restores(&b, words, width, counts[i]);
 				buffer_release(&b);
 				free(words);
 			}
 }
 
-/* Every coding that can hold the words, in turn. */
-static void check_each_coding(unsigned width, enum shape shape, size_t count)
+/* Every entropy coding that can hold the words, in turn. */
+static void check_symbol_codings(const void *words, unsigned width, size_t count)
 {
 	static const unsigned lanes[] = {1, 4, 32};
 	uint32_t histogram[1 << LITERAL_SYMBOL_BITS];
-	void *words = shaped_words(shape, width, count);
+	struct codebook *codebook = shaped_codebook(width, 1);
 	struct buffer b = BUFFER_INIT;
 	size_t i;
 
-	encode_packed(&b, words, width, count);
-	assert_restores(&b, words, width, count);
 	assert_true(histogram_of(histogram, words, width, count));
+	for (i = 0; i < 3; i++) {
+		buffer_clear(&b);
+		encode_shared(&b, words, width, count, codebook, 0, lanes[i]);
+		assert_shared_restores(&b, words, width, count, codebook);
+	}
 	for (i = 0; i < 4 && distinct(histogram, width) > 1; i++) {
 		buffer_clear(&b);
 		if (i < 3)
@@ -89,6 +80,32 @@ static void check_each_coding(unsigned width, enum shape shape, size_t count)
 			encode_huffman(&b, words, width, count, histogram);
 		assert_restores(&b, words, width, count);
 	}
+	codebook_free(codebook);
+	buffer_release(&b);
+}
+
+static void check_each_coding(unsigned width, enum shape shape, size_t count)
+{
+	void *words = shaped_words(shape, width, count);
+	struct buffer b = BUFFER_INIT;
+
+	encode_packed(&b, words, width, count);
+	assert_restores(&b, words, width, count);
+	buffer_clear(&b);
+	encode_raw(&b, words, width, count);
+	assert_int_equal(b.size, 1 + count * ((width + 7) / 8));
+	assert_restores(&b, words, width, count);
+	/* Libraries take their time with many words. */
+	if (count < 1000 || !random_below(16)) {
+		buffer_clear(&b);
+		encode_library(&b, words, width, count, LITERAL_ZSTD, 1 + (int)random_below(6));
+		assert_restores(&b, words, width, count);
+		buffer_clear(&b);
+		encode_library(&b, words, width, count, LITERAL_LZMA2, 0);
+		assert_restores(&b, words, width, count);
+	}
+	if (width <= LITERAL_SYMBOL_BITS)
+		check_symbol_codings(words, width, count);
 	buffer_release(&b);
 	free(words);
 }
@@ -100,10 +117,14 @@ static void test_each_coding(void **state)
 	size_t i;
 
 	(void)state;
-	for (width = 1; width <= LITERAL_SYMBOL_BITS; width++)
+	for (width = 1; width <= 64; width++) {
+		/* All counts for narrow words, some for wide ones. */
+		size_t step = width <= LITERAL_SYMBOL_BITS ? 1 : 4;
+
 		for (shape = 0; shape < SHAPES; shape++)
-			for (i = 0; i < COUNTS; i++)
+			for (i = random_below(step); i < COUNTS; i += step)
 				check_each_coding(width, (enum shape)shape, counts[i]);
+	}
 }
 
 static void test_packed_bits(void **state)
@@ -130,46 +151,148 @@ static void test_packed_bits(void **state)
 		}
 }
 
+/* Of all tables of a codebook the smallest literal. */
+static void encode_best_shared(struct buffer *out, const void *words, unsigned width, size_t count,
+			       const uint32_t *histogram, const struct codebook *codebook)
+{
+	unsigned i;
+
+	for (i = 0; i < codebook_count(codebook); i++) {
+		struct buffer b = BUFFER_INIT;
+
+		if (codebook_cost(codebook, i, histogram, count) == UINT64_MAX)
+			continue;
+		encode_shared(&b, words, width, count, codebook, i, rans_lanes(count));
+		if (!out->size || b.size < out->size) {
+			buffer_clear(out);
+			buffer_append(out, b.data, b.size);
+		}
+		buffer_release(&b);
+	}
+}
+
+#define CODINGS 7
+
+/* The size of each coding, 0 if it cannot be. */
+static void all_sizes(size_t sizes[CODINGS], const void *words, unsigned width, size_t count,
+		      const struct literal_options *options)
+{
+	uint32_t histogram[1 << LITERAL_SYMBOL_BITS];
+	struct buffer b[CODINGS] = {0};
+	unsigned i;
+
+	encode_raw(&b[LITERAL_RAW], words, width, count);
+	encode_packed(&b[LITERAL_PACKED], words, width, count);
+	assert_true(histogram_of(histogram, words, width, count));
+	if (distinct(histogram, width) > 1) {
+		encode_huffman(&b[LITERAL_HUFFMAN], words, width, count, histogram);
+		encode_rans(&b[LITERAL_RANS], words, width, count, histogram, rans_lanes(count));
+		if (options->codebook)
+			encode_best_shared(&b[LITERAL_SHARED], words, width, count, histogram,
+					   options->codebook);
+	}
+	if (options->zstd_level)
+		encode_library(&b[LITERAL_ZSTD], words, width, count, LITERAL_ZSTD,
+			       options->zstd_level);
+	if (options->lzma)
+		encode_library(&b[LITERAL_LZMA2], words, width, count, LITERAL_LZMA2, 0);
+	for (i = 0; i < CODINGS; i++) {
+		sizes[i] = b[i].size;
+		if (b[i].size && i <= LITERAL_SHARED)
+			assert_true(literal_bound(histogram, width, count) <= b[i].size);
+		buffer_release(&b[i]);
+	}
+}
+
+/* Copies what is there up to now behind itself, so that there are repetitions. */
+static void repeat_parts(void *words, unsigned width, size_t count)
+{
+	size_t size = count * word_bytes(width);
+	size_t half = count / 2 * word_bytes(width);
+
+	memcpy((uint8_t *)words + size - half, words, half);
+}
+
+static void check_smallest(unsigned round, unsigned wins[CODINGS])
+{
+	unsigned width = 1 + (unsigned)random_below(LITERAL_SYMBOL_BITS);
+	size_t count = 1 + random_below(round % 8 ? 400 : 20000);
+	void *words = shaped_words((enum shape)random_below(SHAPES), width, count);
+	struct codebook *codebook = round % 3 ? shaped_codebook(width, 3) : NULL;
+	struct literal_options options = {.codebook = codebook};
+	uint32_t histogram[1 << LITERAL_SYMBOL_BITS];
+	struct buffer chosen = BUFFER_INIT, counted = BUFFER_INIT;
+	size_t sizes[CODINGS];
+	unsigned best = LITERAL_RAW;
+	unsigned i;
+
+	if (round % 5 == 0)
+		repeat_parts(words, width, count);
+	options.zstd_level = round % 4 == 1 ? 19 : 0;
+	options.lzma = round % 4 == 2;
+	all_sizes(sizes, words, width, count, &options);
+	for (i = 0; i < CODINGS; i++)
+		best = sizes[i] && sizes[i] < sizes[best] ? i : best;
+	assert_int_equal(literal_encode(&chosen, words, width, count, &options, NULL), BREVIS_OK);
+	assert_int_equal(chosen.size, sizes[best]);
+	assert_int_equal(chosen.data[0], LITERAL_NODE | best << 4);
+	assert_shared_restores(&chosen, words, width, count, codebook);
+	/* A histogram that is given changes nothing. */
+	assert_true(histogram_of(histogram, words, width, count));
+	options.histogram = histogram;
+	assert_int_equal(literal_encode(&counted, words, width, count, &options, NULL), BREVIS_OK);
+	assert_int_equal(counted.size, chosen.size);
+	assert_memory_equal(counted.data, chosen.data, chosen.size);
+	wins[best]++;
+	codebook_free(codebook);
+	buffer_release(&chosen);
+	buffer_release(&counted);
+	free(words);
+}
+
 static void test_smallest_wins(void **state)
 {
-	unsigned wins[4] = {0};
+	unsigned wins[CODINGS] = {0};
 	unsigned round;
 
 	(void)state;
-	for (round = 0; round < 3000; round++) {
-		unsigned width = 1 + (unsigned)random_below(LITERAL_SYMBOL_BITS);
-		size_t count = 1 + random_below(round % 8 ? 400 : 20000);
-		void *words = shaped_words((enum shape)random_below(SHAPES), width, count);
-		uint32_t histogram[1 << LITERAL_SYMBOL_BITS];
-		struct buffer b[4] = {BUFFER_INIT, BUFFER_INIT, BUFFER_INIT, BUFFER_INIT};
-		struct buffer chosen = BUFFER_INIT;
-		unsigned best = LITERAL_PACKED;
-		unsigned i;
+	for (round = 0; round < 3000; round++)
+		check_smallest(round, wins);
+	for (round = 0; round < CODINGS; round++)
+		assert_true(wins[round] > 0);
+}
 
-		encode_packed(&b[LITERAL_PACKED], words, width, count);
-		if (width == 8 && 1 + count <= b[best].size) {
-			buffer_extend(&b[LITERAL_RAW], 1 + count);
-			best = LITERAL_RAW;
-		}
-		assert_true(histogram_of(histogram, words, width, count));
-		if (distinct(histogram, width) > 1) {
-			encode_huffman(&b[LITERAL_HUFFMAN], words, width, count, histogram);
-			encode_rans(&b[LITERAL_RANS], words, width, count, histogram,
-				    rans_lanes(count));
-			for (i = LITERAL_HUFFMAN; i <= LITERAL_RANS; i++)
-				best = b[i].size < b[best].size ? i : best;
-		}
-		assert_int_equal(literal_encode(&chosen, words, width, count, NULL), BREVIS_OK);
-		assert_int_equal(chosen.size, b[best].size);
-		assert_int_equal(chosen.data[0], best);
-		wins[best]++;
-		for (i = 0; i < 4; i++)
-			buffer_release(&b[i]);
-		buffer_release(&chosen);
+/* Large words: libraries are tried where a sample promises something, and only there. */
+static void test_libraries_on_large_words(void **state)
+{
+	const struct literal_options options = {.zstd_level = 9, .lzma = true};
+	const size_t count = 900000;
+	unsigned width;
+
+	(void)state;
+	for (width = 7; width <= 64; width += 19) {
+		void *words = shaped_words(UNIFORM, width, count);
+		uint64_t period[256];
+		struct buffer b = BUFFER_INIT;
+		size_t i;
+
+		assert_int_equal(literal_encode(&b, words, width, count, &options, NULL),
+				 BREVIS_OK);
+		assert_true(b.data[0] >> 4 <= LITERAL_PACKED);
+		assert_restores(&b, words, width, count);
+		buffer_clear(&b);
+		for (i = 0; i < 256; i++)
+			period[i] = random_word() & low_bits(width);
+		for (i = 0; i < count; i++)
+			word_set(words, word_bytes(width), i, period[i % 256]);
+		assert_int_equal(literal_encode(&b, words, width, count, &options, NULL),
+				 BREVIS_OK);
+		assert_true(b.data[0] >> 4 >= LITERAL_ZSTD);
+		assert_true(b.size < 8192);
+		assert_restores(&b, words, width, count);
+		buffer_release(&b);
 		free(words);
 	}
-	for (round = 0; round < 4; round++)
-		assert_true(wins[round] > 0);
 }
 
 /* rANS gives up as soon as it cannot win, and leaves nothing behind. */
@@ -217,7 +340,7 @@ static void test_appends_only(void **state)
 
 	(void)state;
 	buffer_append(&b, "before", 6);
-	assert_int_equal(literal_encode(&b, words, 8, sizeof(words), NULL), BREVIS_OK);
+	assert_int_equal(literal_encode(&b, words, 8, sizeof(words), NULL, NULL), BREVIS_OK);
 	assert_memory_equal(b.data, "before", 6);
 	memmove(b.data, b.data + 6, b.size - 6);
 	b.size -= 6;
@@ -234,11 +357,12 @@ static void test_wide_words_are_refused(void **state)
 	struct brevis_error err;
 
 	(void)state;
-	assert_int_equal(literal_encode(&b, bytes, 3, 3, &err), BREVIS_E_USAGE);
-	assert_int_equal(literal_encode(&b, shorts, 10, 3, &err), BREVIS_E_USAGE);
-	assert_int_equal(literal_encode(&b, longs, 40, 2, &err), BREVIS_E_USAGE);
+	assert_int_equal(literal_encode(&b, bytes, 3, 3, NULL, &err), BREVIS_E_USAGE);
+	assert_int_equal(literal_encode(&b, shorts, 10, 3, NULL, &err), BREVIS_E_USAGE);
+	assert_int_equal(literal_encode(&b, longs, 40, 2, NULL, &err), BREVIS_E_USAGE);
+	assert_int_equal(literal_encode(&b, bytes, 8, 0, NULL, &err), BREVIS_E_USAGE);
 	assert_int_equal(b.size, 0);
-	assert_int_equal(literal_encode(&b, longs, 41, 2, &err), BREVIS_OK);
+	assert_int_equal(literal_encode(&b, longs, 41, 2, NULL, &err), BREVIS_OK);
 	buffer_release(&b);
 }
 
@@ -254,12 +378,26 @@ static void assert_bytes(struct buffer *b, const char *hex)
 	buffer_clear(b);
 }
 
+static struct codebook *frozen_codebook(const uint32_t *histogram)
+{
+	struct buffer b = BUFFER_INIT;
+	struct codebook *codebook = NULL;
+
+	buffer_u8(&b, 1);
+	assert_int_equal(codebook_put_table(&b, histogram, 8, NULL), BREVIS_OK);
+	assert_int_equal(codebook_parse(b.data, b.size, &codebook, NULL), BREVIS_OK);
+	assert_bytes(&b, "0108045a1b8a287024c8902143860c");
+	buffer_release(&b);
+	return codebook;
+}
+
 /* What this version writes must not change unnoticed: every later one must still read it. */
 static void test_frozen_bytes(void **state)
 {
 	uint8_t words[120];
 	uint32_t histogram[256];
 	struct buffer b = BUFFER_INIT;
+	struct codebook *codebook;
 	unsigned i;
 
 	(void)state;
@@ -267,30 +405,38 @@ static void test_frozen_bytes(void **state)
 		words[i] = (uint8_t)(i % 40 == 7 ? 90 : 100 + (unsigned)__builtin_ctz(i + 1) * 3);
 	assert_true(histogram_of(histogram, words, 8, sizeof(words)));
 	encode_packed(&b, words, 8, 20);
-	assert_bytes(&b, "015a05aa29a89a02aa29a89ab2aa2908");
+	assert_bytes(&b, "115a05aa29a89a02aa29a89ab2aa2908");
 	encode_huffman(&b, words, 8, sizeof(words), histogram);
-	assert_bytes(&b, "02065a1b02860c1932c4a190a11f3239327932b932f964726572647265f2cbe4cae4c9e4c"
+	assert_bytes(&b, "21065a1b02860c1932c4a190a11f3239327932b932f964726572647265f2cbe4cae4c9e4c"
 			 "8e493c995c993c905");
 	encode_rans(&b, words, 8, sizeof(words), histogram, 1);
-	assert_bytes(&b, "03205a1b8a068e0c3288871c0a3222671c030071325a87191d3d0b9a2987a85144239b2c4"
+	assert_bytes(&b, "31205a1b8a068e0c3288871c0a3222671c030071325a87191d3d0b9a2987a85144239b2c4"
 			 "68f25bb7080a22a7930481652");
 	encode_rans(&b, words, 8, sizeof(words), histogram, 4);
-	assert_bytes(&b, "03285a1b8a068e0c3288871c0a3228747e2828a3ea0a10747e2828cbd0eb07f9f9aaaafdf"
+	assert_bytes(&b, "31285a1b8a068e0c3288871c0a3228747e2828a3ea0a10747e2828cbd0eb07f9f9aaaafdf"
 			 "405f96e916e918aabfee8f522b8aafbf4de1f");
+	codebook = frozen_codebook(histogram);
+	encode_shared(&b, words, 8, sizeof(words), codebook, 0, 1);
+	assert_bytes(
+		&b, "410000223525040054356a47647373b1a6492043c6350ec6cee2ae0b1f8bcdd8aeb54ae20008");
+	encode_shared(&b, words, 8, sizeof(words), codebook, 0, 4);
+	assert_bytes(&b, "4100012ced0201008aabaa10ed0201009d0c4300bcc6bcc6797dfc7daaab3e8caaa9ec6f0"
+			 "058005859fdfc7de0a8807d");
+	codebook_free(codebook);
 	buffer_release(&b);
 }
 
 /* The decoder never yields more words than there are, nor finishes before the last. */
 static void test_usage(void **state)
 {
-	const uint8_t bytes[] = {LITERAL_RAW, 1, 2, 3};
+	const uint8_t bytes[] = {1, 2, 3};
 	struct span in = span_of(bytes, sizeof(bytes));
 	struct literal_decoder *decoder;
 	struct literal literal;
 	uint8_t words[4];
 
 	(void)state;
-	assert_int_equal(literal_parse(&in, 8, 3, &literal, NULL), BREVIS_OK);
+	assert_int_equal(literal_parse(&in, LITERAL_RAW, 8, 3, NULL, &literal, NULL), BREVIS_OK);
 	assert_int_equal(literal_decoder_new(&literal, &decoder, NULL), BREVIS_OK);
 	assert_int_equal(literal_decoder_next(decoder, words, 4, NULL), BREVIS_E_USAGE);
 	assert_int_equal(literal_decoder_finish(decoder, NULL), BREVIS_E_USAGE);
@@ -316,7 +462,7 @@ static void test_cost(void **state)
 		uint64_t slack;
 
 		assert_true(histogram_of(histogram, words, width, count));
-		assert_int_equal(literal_encode(&b, words, width, count, NULL), BREVIS_OK);
+		assert_int_equal(literal_encode(&b, words, width, count, NULL, NULL), BREVIS_OK);
 		cost = literal_cost(histogram, width, count);
 		size = 8 * (uint64_t)b.size;
 		slack = 32 + size / (count < 50000 ? 100 : 250);
@@ -335,6 +481,7 @@ int main(void)
 		cmocka_unit_test(test_each_coding),
 		cmocka_unit_test(test_packed_bits),
 		cmocka_unit_test(test_smallest_wins),
+		cmocka_unit_test(test_libraries_on_large_words),
 		cmocka_unit_test(test_rans_limit),
 		cmocka_unit_test(test_appends_only),
 		cmocka_unit_test(test_wide_words_are_refused),

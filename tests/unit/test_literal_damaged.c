@@ -1,17 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Damaged literals: each kind is refused by name, and none makes the decoder crash. */
+#include "core/base/error.h"
 #include "core/entropy/levels_encode.h"
 #include "tests/unit/literal_cases.h"
+
+/* Of words of 4 bits, 5 to 7: shares 128, 64, 64; then one of words of 9 bits. */
+static const uint8_t tables[] = {2, 4, 0xe0, 0x15, 0x10, 0x03, 0x02, 9, 0, 0xfe, 0x01, 0x20, 0x0a};
+static struct codebook *codebook;
 
 static int decode(const void *bytes, size_t size, unsigned width, size_t count, void *words,
 		  struct brevis_error *err)
 {
 	struct span in = span_of(bytes, size);
 	struct literal literal;
-	int status = literal_parse(&in, width, count, &literal, err);
+	int status;
 
+	/* The op byte is the program's affair. */
+	if (!size)
+		return error_set(err, BREVIS_E_FORMAT, "nothing");
+	status = parse_node(&in, width, count, codebook, &literal, err);
 	if (status)
 		return status;
+	/* As a program is refused that is too large. */
+	if (literal_library_bytes(&literal) > LITERAL_LIBRARY_BYTES_MAX)
+		return error_set(err, BREVIS_E_FORMAT, "too many bytes");
 	return decode_pieces(&literal, words, err);
 }
 
@@ -33,23 +45,137 @@ static void assert_refused(const void *bytes, size_t size, unsigned width, size_
 	free(words);
 }
 
+/* Op bytes. */
+#define RAW     "\x01"
+#define PACKED  "\x11"
+#define HUFFMAN "\x21"
+#define RANS    "\x31"
+#define SHARED  "\x41"
+#define ZSTD    "\x51"
+#define LZMA2   "\x61"
+
+#define REFUSED(bytes, width, count, text)                                                         \
+	assert_refused(bytes, sizeof(bytes) - 1, width, count, text)
+
 static void test_damaged_frames(void **state)
 {
 	(void)state;
-	assert_refused("", 0, 8, 1, "cut short");
-	assert_refused("\x04", 1, 8, 1, "unknown coding 4");
-	assert_refused("\x00\x01", 2, 7, 1, "words of 7 bits");
-	assert_refused("\x00\x01", 2, 8, 2, "payload of 2 bytes where 1");
-	assert_refused("\x00", 1, 64, 1, "payload of 8 bytes where 0");
-	assert_refused("\x01\x80\x00\x00", 4, 8, 1, "base");
-	assert_refused("\x01\x80\x02\x00", 4, 8, 1, "base is beyond");
-	assert_refused("\x01\x00\x09\x00\x00", 5, 8, 1, "number of bits is beyond");
-	assert_refused("\x01\x00\x03\x00", 4, 8, 3, "payload of 2 bytes where 1");
-	assert_refused("\x01\x00\x03\x08", 4, 8, 1, "padding");
-	assert_refused("\x01\x07\x01\x02", 4, 3, 2, "over 3 bits");
-	assert_refused("\x01\xff\x01\x08\x01", 5, 8, 1, "over 8 bits");
-	assert_refused("\x02\x01\x00\x00", 4, 13, 1, "cannot be entropy-coded");
-	assert_refused("\x03\x01\x00\x00", 4, 8, 0, "cannot be entropy-coded");
+	REFUSED("\x71", 8, 1, "unknown coding 7");
+	REFUSED("\xf1", 8, 1, "unknown coding 15");
+	REFUSED(RAW, 8, 0, "no words");
+	REFUSED(PACKED "\x00\x00", 8, 0, "no words");
+	REFUSED(RANS "\x01\x00\x00", 8, 0, "no words");
+	REFUSED(RAW "\x80", 7, 1, "over 7 bits");
+	REFUSED(RAW "\x01\x00\x02\x01\x00\x04", 18, 2, "over 18 bits");
+	REFUSED(RAW "\x01\x00\x02\x01\x00\x00\x02", 57, 1, "payload of 8 bytes where 7");
+	REFUSED(RAW "\x01\x00\x02\x01\x00\x00\x00\x02", 57, 1, "over 57 bits");
+	REFUSED(RAW "\x01", 8, 2, "payload of 2 bytes where 1");
+	REFUSED(RAW, 64, 1, "payload of 8 bytes where 0");
+	REFUSED(PACKED, 8, 1, "base");
+	REFUSED(PACKED "\x80\x00\x00", 8, 1, "base");
+	REFUSED(PACKED "\x80\x02\x00", 8, 1, "base is beyond");
+	REFUSED(PACKED "\x00\x09\x00\x00", 8, 1, "number of bits is beyond");
+	REFUSED(PACKED "\x00\x03\x00", 8, 3, "payload of 2 bytes where 1");
+	REFUSED(PACKED "\x00\x03\x08", 8, 1, "padding");
+	REFUSED(PACKED "\x07\x01\x02", 3, 2, "over 3 bits");
+	REFUSED(PACKED "\xff\x01\x08\x01", 8, 1, "over 8 bits");
+	REFUSED(HUFFMAN "\x01\x00\x00", 13, 1, "13 bits cannot be entropy-coded");
+	REFUSED(RANS "\x01\x00\x00", 13, 1, "13 bits cannot be entropy-coded");
+	REFUSED(SHARED "\x00\x00\x04\0\0\2\0", 13, 1, "13 bits cannot be entropy-coded");
+}
+
+/* Table 0 of the codebook gives symbol 5 the slots 0 to 127; from 2^17 a word of it leads to 2^16.
+ */
+static void test_damaged_shared(void **state)
+{
+	struct codebook *none = NULL, *held = codebook;
+	uint8_t words[4];
+
+	(void)state;
+	assert_int_equal(decode(SHARED "\0\0\4\0\0\2\0", 8, 4, 1, words, NULL), BREVIS_OK);
+	assert_int_equal(words[0], 5);
+	assert_int_equal(
+		decode(SHARED "\0\1\20\0\0\2\0\0\0\2\0\0\0\2\0\0\0\2\0", 20, 4, 4, words, NULL),
+		BREVIS_OK);
+	REFUSED(SHARED, 4, 1, "shared literal: cut short");
+	REFUSED(SHARED "\0", 4, 1, "shared literal: cut short");
+	REFUSED(SHARED "\0\0", 4, 1, "damaged payload size");
+	REFUSED(SHARED "\2\0\4\0\0\2\0", 4, 1, "table 2 of a codebook of 2 tables");
+	REFUSED(SHARED "\377\0\4\0\0\2\0", 4, 1, "table 255 of a codebook of 2 tables");
+	REFUSED(SHARED "\0\0\4\0\0\2\0", 3, 1, "words of 3 bits, table 0 is for 4");
+	REFUSED(SHARED "\1\0\4\0\0\2\0", 4, 1, "words of 4 bits, table 1 is for 9");
+	REFUSED(SHARED "\0\3\4\0\0\2\0", 4, 1, "lanes");
+	REFUSED(SHARED "\0\10\4\0\0\2\0", 4, 1, "lanes");
+	REFUSED(SHARED "\0\0\3\0\0\2", 4, 1, "payload of 3 bytes for 1 lanes");
+	REFUSED(SHARED "\0\0\5\0\0\2\0\0", 4, 1, "payload of 5 bytes for 1 lanes");
+	REFUSED(SHARED "\0\1\4\0\0\2\0", 4, 1, "payload of 4 bytes for 4 lanes");
+	REFUSED(SHARED "\0\0\4\377\377\0\0", 4, 1, "state of lane 0");
+	REFUSED(SHARED "\0\0\5\0\0\2\0", 4, 1, "payload of 5 bytes where 4");
+	REFUSED(SHARED "\0\0\6\0\0\2\0\0\0", 4, 1, "bytes after the last word");
+	REFUSED(SHARED "\0\0\4\0\0\2\0", 4, 2, "cut short");
+	REFUSED(SHARED "\0\0\4\1\0\2\0", 4, 1, "lane 0 does not end");
+	codebook = none;
+	REFUSED(SHARED "\0\0\4\0\0\2\0", 4, 1, "table 0 of a codebook of 0 tables");
+	codebook = held;
+}
+
+/* Frames of one block: 4 times 'x', and its bytes as they are. */
+#define FRAME "\x28\xb5\x2f\xfd\x20\x04"
+#define RUN   FRAME "\x23\x00\x00x"
+#define BLOCK FRAME "\x21\x00\x00xyz\xff"
+
+/* A chunk that is not compressed. */
+#define CHUNK "\x01\x00\x03xyz\xff"
+
+static void test_damaged_libraries(void **state)
+{
+	uint16_t words[4];
+
+	(void)state;
+	assert_int_equal(decode(ZSTD "\x0a" RUN, 12, 8, 4, words, NULL), BREVIS_OK);
+	assert_int_equal(decode(ZSTD "\x0d" BLOCK, 15, 16, 2, words, NULL), BREVIS_OK);
+	assert_int_equal(words[1], 0xff7a);
+	REFUSED(ZSTD, 8, 4, "damaged payload size");
+	REFUSED(ZSTD "\x0b" RUN, 8, 4, "payload of 11 bytes where 10");
+	REFUSED(ZSTD "\x00", 8, 4, "not a zstd frame");
+	REFUSED(ZSTD "\x0d" BLOCK, 15, 2, "over 15 bits");
+	REFUSED(ZSTD "\x0d" BLOCK, 31, 1, "over 31 bits");
+	REFUSED(ZSTD "\x0d" BLOCK, 7, 4, "over 7 bits");
+	REFUSED(ZSTD "\x0a" RUN, 8, 3, "zstd: ");
+	REFUSED(ZSTD "\x0a" RUN, 8, 5, "wrong size");
+	REFUSED(ZSTD "\x0b" RUN "!", 8, 4, "more than one zstd frame");
+	REFUSED(ZSTD "\x09" RUN, 8, 4, "zstd: ");
+	REFUSED(ZSTD "\x0a"
+		     "\x27\xb5\x2f\xfd\x20\x04\x23\x00\x00x",
+		8, 4, "not a zstd frame");
+	REFUSED(ZSTD "\x0a"
+		     "\x28\xb5\x2f\xfd\x00\x71\x23\x00\x00x",
+		8, 4, "window");
+	REFUSED(ZSTD "\x0b"
+		     "\x28\xb5\x2f\xfd\x21\x07\x04\x23\x00\x00x",
+		8, 4, "dictionary");
+	/* A single segment is as large as the frame says: here 16 MiB and 1 byte. */
+	REFUSED(ZSTD "\x0d"
+		     "\x28\xb5\x2f\xfd\xa0\x01\x00\x00\x01\x23\x00\x00x",
+		8, 4, "window");
+	assert_int_equal(decode(LZMA2 "\x08" CHUNK "\x00", 10, 8, 4, words, NULL), BREVIS_OK);
+	assert_int_equal(decode(LZMA2 "\x08" CHUNK "\x00", 10, 16, 2, words, NULL), BREVIS_OK);
+	assert_int_equal(words[1], 0xff7a);
+	REFUSED(LZMA2, 8, 4, "damaged payload size");
+	REFUSED(LZMA2 "\x09" CHUNK "\x00", 8, 4, "payload of 9 bytes where 8");
+	REFUSED(LZMA2 "\x00", 8, 4, "damaged or cut short");
+	REFUSED(LZMA2 "\x01\x00", 8, 4, "wrong size");
+	REFUSED(LZMA2 "\x07" CHUNK, 8, 4, "damaged or cut short");
+	REFUSED(LZMA2 "\x06" CHUNK, 8, 4, "damaged or cut short");
+	REFUSED(LZMA2 "\x09" CHUNK "\x00\x00", 8, 4, "bytes after the LZMA2 stream");
+	REFUSED(LZMA2 "\x08" CHUNK "\x00", 8, 3, "wrong size");
+	REFUSED(LZMA2 "\x08" CHUNK "\x00", 8, 5, "wrong size");
+	REFUSED(LZMA2 "\x08" CHUNK "\x03", 8, 4, "damaged or cut short");
+	/* The first chunk must say that nothing came before it. */
+	REFUSED(LZMA2 "\x08"
+		      "\x02\x00\x03xyz\xff\x00",
+		8, 4, "damaged or cut short");
+	REFUSED(LZMA2 "\x08" CHUNK "\x00", 15, 2, "over 15 bits");
 }
 
 /* A table under construction: levels and other bits, as the wire has them. */
@@ -62,7 +188,7 @@ struct draft {
 static void draft_begin(struct draft *d, unsigned coding, unsigned parameters)
 {
 	memset(d, 0, sizeof(*d));
-	buffer_u8(&d->bytes, (uint8_t)coding);
+	put_op(&d->bytes, (enum literal_coding)coding);
 	buffer_u8(&d->bytes, (uint8_t)parameters);
 	bit_writer_init(&d->bits, &d->bytes);
 	level_writer_init(&d->levels, &d->bits);
@@ -255,8 +381,35 @@ static void survive(const uint8_t *bytes, size_t size, unsigned width, size_t co
 	free(words);
 }
 
+/* The words in any coding that can hold them. */
+static void encode_anyhow(struct buffer *b, const void *words, unsigned width, size_t count)
+{
+	static const unsigned lanes[] = {1, 4, 32};
+	uint32_t histogram[1 << LITERAL_SYMBOL_BITS];
+	bool symbols = width <= LITERAL_SYMBOL_BITS;
+	unsigned way = (unsigned)random_below(10);
+
+	if (symbols)
+		assert_true(histogram_of(histogram, words, width, count));
+	if (way < 2)
+		encode_library(b, words, width, count, way ? LITERAL_ZSTD : LITERAL_LZMA2, 19);
+	else if (way == 8)
+		encode_raw(b, words, width, count);
+	else if (way == 9)
+		encode_packed(b, words, width, count);
+	else if (!symbols || way == 2 || distinct(histogram, width) < 2)
+		assert_int_equal(literal_encode(b, words, width, count, NULL, NULL), BREVIS_OK);
+	else if (way == 3)
+		encode_huffman(b, words, width, count, histogram);
+	else if (way < 6)
+		encode_rans(b, words, width, count, histogram, lanes[random_below(3)]);
+	else
+		encode_shared(b, words, width, count, codebook, 0, lanes[random_below(3)]);
+}
+
 static void test_mutations(void **state)
 {
+	struct codebook *held = codebook;
 	unsigned round;
 	unsigned i;
 
@@ -266,20 +419,10 @@ static void test_mutations(void **state)
 			round % 4 ? 1 + (unsigned)random_below(12) : 1 + (unsigned)random_below(64);
 		size_t count = 1 + random_below(600);
 		void *words = shaped_words((enum shape)random_below(SHAPES), width, count);
-		uint32_t histogram[1 << LITERAL_SYMBOL_BITS];
 		struct buffer b = BUFFER_INIT;
-		unsigned way = round % 5;
 
-		if (width > 12 || !histogram_of(histogram, words, width, count) ||
-		    distinct(histogram, width) < 2)
-			assert_int_equal(literal_encode(&b, words, width, count, NULL), BREVIS_OK);
-		else if (way == 0)
-			encode_huffman(&b, words, width, count, histogram);
-		else
-			encode_rans(&b, words, width, count, histogram,
-				    way == 1   ? 1
-				    : way == 2 ? 4
-					       : 32);
+		codebook = shaped_codebook(width <= LITERAL_SYMBOL_BITS ? width : 8, 1);
+		encode_anyhow(&b, words, width, count);
 		for (i = 0; i < 40; i++) {
 			size_t at = random_below(i % 2 && b.size > 24 ? 24 : b.size);
 			uint8_t before = b.data[at];
@@ -292,9 +435,11 @@ static void test_mutations(void **state)
 			survive(b.data, b.size, 1 + (unsigned)random_below(64),
 				random_below(2 * count));
 		}
+		codebook_free(codebook);
 		buffer_release(&b);
 		free(words);
 	}
+	codebook = held;
 }
 
 static void test_noise(void **state)
@@ -305,25 +450,38 @@ static void test_noise(void **state)
 
 	(void)state;
 	for (round = 0; round < 100000; round++) {
-		size_t size = 2 + random_below(sizeof(bytes) - 1);
+		size_t size = 8 + random_below(sizeof(bytes) - 7);
 
 		for (i = 0; i < size; i++)
 			bytes[i] = (uint8_t)random_word();
-		bytes[0] = (uint8_t)(round % 4);
-		if (round % 4 == LITERAL_HUFFMAN)
+		bytes[0] = (uint8_t)(LITERAL_NODE | round % 7 << 4);
+		if (round % 7 == LITERAL_HUFFMAN)
 			bytes[1] = (uint8_t)random_below(16);
+		if (round % 7 == LITERAL_SHARED)
+			bytes[1] = bytes[2] = 0;
+		if (round % 7 == LITERAL_ZSTD)
+			memcpy(bytes + 1, "\x20\x28\xb5\x2f\xfd\x20", 6);
 		survive(bytes, size, 1 + (unsigned)random_below(12), 1 + random_below(500));
 	}
 }
 
 int main(void)
 {
+	int failed;
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_damaged_frames), cmocka_unit_test(test_damaged_huffman),
-		cmocka_unit_test(test_damaged_rans),   cmocka_unit_test(test_mutations),
+		cmocka_unit_test(test_damaged_frames),
+		cmocka_unit_test(test_damaged_huffman),
+		cmocka_unit_test(test_damaged_rans),
+		cmocka_unit_test(test_damaged_shared),
+		cmocka_unit_test(test_damaged_libraries),
+		cmocka_unit_test(test_mutations),
 		cmocka_unit_test(test_noise),
 	};
 
 	seed_init();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	if (codebook_parse(tables, sizeof(tables), &codebook, NULL))
+		return 1;
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	codebook_free(codebook);
+	return failed;
 }

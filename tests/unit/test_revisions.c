@@ -49,7 +49,8 @@ static struct buffer model_file(const struct model *m)
 static struct encoding encode_beside(const struct buffer *file, unsigned threads,
 				     const struct brevis_archive *const *known, size_t count)
 {
-	struct brevis_encode_options options = {threads, known, count};
+	struct brevis_encode_options options = {
+		.threads = threads, .known = known, .known_count = count};
 
 	return encode(file->data, file->size, &options);
 }
@@ -87,7 +88,8 @@ static void check_recognised(const struct buffer *file, const struct brevis_arch
 	size_t i;
 
 	for (i = 0; i < 4; i++) {
-		struct brevis_encode_options options = {thread_counts[i], known, count};
+		struct brevis_encode_options options = {
+			.threads = thread_counts[i], .known = known, .known_count = count};
 		struct encoding e = encode_with(file->data, file->size, CHUNK_RANDOM, &options, 0);
 
 		assert_int_equal(e.status, BREVIS_OK);
@@ -179,7 +181,7 @@ static void test_more_than_the_same(void **state)
 	struct encoding e = encode("abc", 3, NULL);
 	struct brevis_archive *archive;
 	const struct brevis_archive *known[1];
-	struct brevis_encode_options options = {1, known, 1};
+	struct brevis_encode_options options = {.threads = 1, .known = known, .known_count = 1};
 	struct draft d = {0};
 
 	(void)state;
@@ -354,7 +356,7 @@ static bool holds(const struct buffer *archive, const void *bytes, size_t size)
  */
 static void test_foreign_records_are_kept(void **state)
 {
-	uint8_t raw[256], body[2 + sizeof(raw)] = {OP_LIT, LITERAL_RAW};
+	uint8_t raw[256], body[1 + sizeof(raw)] = {LITERAL_NODE};
 	const struct tensor_spec tensors[] = {{"t", "U8", sizeof(raw), sizeof(raw), raw}};
 	struct buffer memory = BUFFER_INIT, file = BUFFER_INIT;
 	struct brevis_archive *archive;
@@ -364,7 +366,7 @@ static void test_foreign_records_are_kept(void **state)
 
 	(void)state;
 	memset(raw, 42, sizeof(raw));
-	memset(body + 2, 42, sizeof(raw));
+	memset(body + 1, 42, sizeof(raw));
 	draft_piece(&d, 8, raw, sizeof(raw), body, sizeof(body));
 	draft_seal(&d, NULL, &memory);
 	put_safetensors(&file, tensors, 1);
@@ -449,7 +451,7 @@ static void test_damage_in_what_is_copied_shows(void **state)
 	struct encoding old = encode(before.data, before.size, NULL);
 	struct brevis_archive *archive = open_good(&old.archive.bytes);
 	const struct brevis_archive *known[1] = {archive};
-	struct brevis_encode_options options = {1, known, 1};
+	struct brevis_encode_options options = {.threads = 1, .known = known, .known_count = 1};
 	struct brevis_error err = {0};
 	struct sink out = {0};
 	struct encoding e;
@@ -492,7 +494,7 @@ static void test_unreadable_known(void **state)
 	struct brevis_source source = {failing_read, &failing, old.archive.bytes.size};
 	struct brevis_archive *archive = NULL;
 	const struct brevis_archive *known[1];
-	struct brevis_encode_options options = {2, known, 1};
+	struct brevis_encode_options options = {.threads = 2, .known = known, .known_count = 1};
 
 	(void)state;
 	assert_int_equal(brevis_archive_open(&source, &archive, NULL), BREVIS_OK);
@@ -530,7 +532,8 @@ static void test_failing_writes(void **state)
 	m->data[3][9] ^= 1;
 	after = model_file(m);
 	for (i = 0; i < 4; i++) {
-		struct brevis_encode_options options = {thread_counts[i], known, 1};
+		struct brevis_encode_options options = {
+			.threads = thread_counts[i], .known = known, .known_count = 1};
 
 		for (k = 1; k <= 2 + TENSORS; k++) {
 			e = encode_with(after.data, after.size, CHUNK_RANDOM, &options, k);

@@ -5,6 +5,7 @@
  */
 #include "core/base/buffer.h"
 #include "core/base/bytes.h"
+#include "core/safetensors/dtype.h"
 #include "core/safetensors/safetensors.h"
 
 #include <setjmp.h>
@@ -191,10 +192,10 @@ static void test_order_of_data(void **state)
 		 "BF16",
 		 NULL,
 		 1,
-		 {0, 2, 16}},
-		{"e2", "I64", NULL, 2, {2, 2, 64}},
-		{"e1", "BF16", NULL, 1, {2, 2, 16}},
-		{"late", "F32", NULL, 0, {2, 6, 32}},
+		 {0, 2, 16, 0}},
+		{"e2", "I64", NULL, 2, {2, 2, 64, 0}},
+		{"e1", "BF16", NULL, 1, {2, 2, 16, 0}},
+		{"late", "F32", NULL, 0, {2, 6, 32, 0}},
 	};
 	struct outcome got = feed_all(header.bytes, header.len);
 	size_t i;
@@ -212,6 +213,8 @@ static void test_order_of_data(void **state)
 		assert_int_equal(extent.begin, expected[i].extent.begin);
 		assert_int_equal(extent.end, expected[i].extent.end);
 		assert_int_equal(extent.word_bits, expected[i].extent.word_bits);
+		assert_int_equal(extent.dtype,
+				 dtype_find(expected[i].dtype, strlen(expected[i].dtype)));
 		assert_int_equal(tensor.extent.begin, extent.begin);
 	}
 	assert_int_equal(safetensors_tensor_at(got.parser, 1).shape[1], 7);

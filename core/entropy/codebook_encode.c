@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/entropy/codebook_encode.h"
+
+#include "core/base/error.h"
+#include "core/entropy/frequencies_encode.h"
+#include "core/entropy/log2.h"
+#include "core/entropy/rans_encode.h"
+
+/*
+ * Shares of 2^12 slots suit words of every frequency that matters, and each of the 2^12 symbols of
+ * the widest words gets one.
+ */
+#define SHARED_SCALE_BITS 12
+
+int codebook_put_table(struct buffer *out, const uint32_t *histogram, unsigned width,
+		       struct brevis_error *err)
+{
+	struct frequency_plan plan;
+	uint64_t total = 0;
+	unsigned n = 0;
+	unsigned i;
+	int status;
+
+	for (i = 0; i < 1u << width; i++) {
+		total += histogram[i];
+		n += histogram[i] > 0;
+	}
+	if (n < 2)
+		return error_set(err, BREVIS_E_USAGE, "codebook: a table of %u symbols", n);
+	status = frequency_plan_scaled(&plan, histogram, width, total, SHARED_SCALE_BITS, err);
+	if (!status) {
+		buffer_u8(out, (uint8_t)width);
+		buffer_u8(out, (uint8_t)((SHARED_SCALE_BITS - FREQUENCY_BITS_MIN) |
+					 plan.table.precision << 5));
+		frequency_table_write(out, &plan, width);
+		if (out->failed)
+			status = error_nomem(err);
+	}
+	frequency_plan_release(&plan);
+	return status;
+}
+
+uint64_t codebook_cost(const struct codebook *codebook, unsigned number, const uint32_t *histogram,
+		       size_t count)
+{
+	const uint16_t *shares = codebook_shares(codebook, number);
+	unsigned symbols = 1u << codebook_width(codebook, number);
+	uint64_t cost = (uint64_t)count * codebook_scale_bits(codebook, number) << LOG2_FRACTION;
+	unsigned i;
+
+	for (i = 0; i < symbols; i++) {
+		if (!histogram[i])
+			continue;
+		if (!shares[i])
+			return UINT64_MAX;
+		cost -= histogram[i] * (uint64_t)log2_fixed(shares[i]);
+	}
+	return cost >> LOG2_FRACTION;
+}
+
+uint64_t codebook_literal_cost(const struct codebook *codebook, const uint32_t *histogram,
+			       unsigned width, size_t count)
+{
+	/* Op byte, number, lanes and the payload's size; of each lane's state 24 bits are lost. */
+	uint64_t parameters = 8 * 5 + 24 * (uint64_t)rans_lanes(count);
+	uint64_t best = UINT64_MAX;
+	unsigned i;
+
+	for (i = 0; codebook && i < codebook_count(codebook); i++) {
+		uint64_t cost;
+
+		if (codebook_width(codebook, i) != width)
+			continue;
+		cost = codebook_cost(codebook, i, histogram, count);
+		if (cost < best)
+			best = cost;
+	}
+	return best < UINT64_MAX - parameters ? best + parameters : UINT64_MAX;
+}

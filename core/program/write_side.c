@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Nodes with side information: their parameters are literals, each in its smallest coding. */
+#include "core/program/program.h"
+
+#include "core/base/bits.h"
+#include "core/entropy/literal_encode.h"
+
+static void put_grid(struct buffer *out, enum operation op, const struct grid *grid)
+{
+	buffer_u8(out, (uint8_t)op);
+	buffer_varint(out, grid->columns);
+	buffer_varint(out, grid->inner);
+}
+
+/* A literal of count words less than limit. */
+static int put_side(struct buffer *out, const uint8_t *words, size_t count, unsigned limit,
+		    struct brevis_error *err)
+{
+	return literal_encode(out, words, bit_length(limit - 1), count, NULL, err);
+}
+
+int program_put_route(struct buffer *out, const struct grid *grid,
+		      const struct route_classes *classes, struct brevis_error *err)
+{
+	unsigned r = classes->row_classes, c = classes->column_classes;
+	int status = BREVIS_OK;
+
+	put_grid(out, OP_ROUTE, grid);
+	buffer_u8(out, (uint8_t)r);
+	buffer_u8(out, (uint8_t)c);
+	buffer_u8(out, (uint8_t)classes->classes);
+	if (r > 1)
+		status = put_side(out, classes->of_row, grid->rows, r, err);
+	if (!status && c > 1)
+		status = put_side(out, classes->of_column, grid->columns, c, err);
+	if (!status && r > 1 && c > 1)
+		status = put_side(out, classes->map, (size_t)r * c, classes->classes, err);
+	return status;
+}
+
+int program_put_flip(struct buffer *out, const struct grid *grid, const uint8_t *flags,
+		     struct brevis_error *err)
+{
+	put_grid(out, OP_FLIP, grid);
+	return put_side(out, flags, grid->columns, 2, err);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Cells: the histograms of a grid of words whose rows and columns have been put into a few levels
+ * of scale; one histogram for each pair of levels. They price every way to join levels and cells
+ * into classes, and every number of low bits left out of the symbols. Those of very many words come
+ * from some of the rows.
+ */
+#ifndef CORE_SYNTHESIS_CELLS_H
+#define CORE_SYNTHESIS_CELLS_H
+
+#include "core/brevis.h"
+#include "core/program/program.h"
+#include "core/synthesis/alphabet.h"
+#include "core/synthesis/expand.h"
+#include "core/synthesis/scale_levels.h"
+
+#define CELLS_MAX (LEVELS_MAX * LEVELS_MAX)
+
+/** Classes that a route is given at most. */
+#define CLASSES_MAX 24
+
+struct cells {
+	unsigned rows, columns; /* levels */
+	unsigned symbols;
+	uint32_t *counts; /* rows x columns x symbols */
+};
+
+/** How cells are joined. */
+struct joining {
+	unsigned classes;
+	uint8_t of_cell[CELLS_MAX];
+	uint64_t cost; /* of all words and the classes' tables, in bits */
+};
+
+/**
+ * Counts the words of each cell; of every `stride` rows one, whose words count that often. Release
+ * with free(out->counts).
+ */
+int cells_count(const struct words *in, const struct grid *grid, const struct alphabet *alphabet,
+		const struct levels *rows, const struct levels *columns, size_t stride,
+		struct cells *out, struct brevis_error *err);
+
+/** Adds up the cells of all rows, or of all columns, or of neighbouring pairs of both. In place. */
+void cells_join_rows(struct cells *cells);
+void cells_join_columns(struct cells *cells);
+void cells_halve(struct cells *cells);
+
+/**
+ * Joins cells of similar scale, two at a time, as long as that costs least, and keeps the cheapest
+ * number of classes, 1 to CLASSES_MAX. The lowest `dropped` bits of each symbol do not count.
+ */
+int cells_classify(const struct cells *cells, const struct alphabet *alphabet, unsigned dropped,
+		   struct joining *out, struct brevis_error *err);
+
+#endif

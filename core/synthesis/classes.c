@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/synthesis/classes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/bits.h"
+#include "core/base/error.h"
+#include "core/entropy/log2.h"
+#include "core/entropy/words.h"
+#include "core/synthesis/cells.h"
+
+/* A sample of so many words chooses among grids. */
+#define SAMPLE_WORDS ((size_t)1 << 15)
+
+/* A grid that does not promise to save a bit for so many words is none. */
+#define GAIN_MIN 256
+
+/* What a literal of classes takes beside its words, in bits: node, table. */
+#define SIDE_COST 100
+
+/* Runs of this many words are tried as rows where the shape offers none. */
+static const size_t block_sizes[] = {32, 64, 128, 1024};
+
+#define GRIDS_MAX 16
+
+/* A stream of more words is represented by some of its rows when cells are counted. */
+#define COUNTED_WORDS ((size_t)3 << 17)
+
+/* Sums of squares. */
+typedef unsigned __int128 double_width;
+
+/* A search for classes over one stream. */
+struct finder {
+	const struct words *in;
+	struct alphabet alphabet;
+	const uint64_t *rest;
+	unsigned drops;
+	uint64_t best; /* cost of the best way so far, with rest */
+	struct route_plan *plan;
+	struct brevis_error *err;
+};
+
+/* ---- grids ---------------------------------------------------------------------------------- */
+
+static size_t product(const struct shape *s, unsigned begin, unsigned end)
+{
+	size_t p = 1;
+	unsigned i;
+
+	for (i = begin; i < end; i++)
+		p *= s->extents[i];
+	return p;
+}
+
+static bool is_useful(const struct grid *g, size_t count)
+{
+	return g->rows * g->columns * g->inner == count && g->rows + g->columns <= count / 8 &&
+	       (g->rows > 1 || g->columns > 1) && g->inner <= LEVELS_INNER_MAX;
+}
+
+/* All ways to take the extents as rows, columns and what is within; or runs of a fixed length. */
+static unsigned list_grids(const struct shape *shape, size_t count, struct grid *out)
+{
+	unsigned n = 0, p, q;
+	size_t i;
+
+	for (p = 1; p < shape->rank; p++) {
+		for (q = p + 1; q <= shape->rank; q++) {
+			struct grid g = {product(shape, 0, p), product(shape, p, q),
+					 product(shape, q, shape->rank)};
+
+			if (is_useful(&g, count))
+				out[n++] = g;
+		}
+	}
+	for (i = 0; !n && i < sizeof(block_sizes) / sizeof(block_sizes[0]); i++) {
+		struct grid g = {count / block_sizes[i], 1, block_sizes[i]};
+
+		if (is_useful(&g, count))
+			out[n++] = g;
+	}
+	return n;
+}
+
+/* ---- pricing -------------------------------------------------------------------------------- */
+
+/* Bits of the classes of rows or columns. */
+static uint64_t side_cost(const struct levels *l)
+{
+	uint64_t cost = 0;
+	unsigned i;
+
+	if (l->count < 2)
+		return 0;
+	for (i = 0; i < l->count; i++)
+		cost += l->counts[i] * (uint64_t)(log2_fixed((uint32_t)l->size) -
+						  log2_fixed((uint32_t)l->counts[i]));
+	return (cost >> LOG2_FRACTION) + SIDE_COST;
+}
+
+/* Levels whose cells belong to the same classes everywhere are one; number[level] is its new one.
+ */
+static unsigned join_equal(const uint8_t *class_of, unsigned lines, unsigned length, unsigned step,
+			   unsigned stride, uint8_t *number)
+{
+	unsigned n = 0, a, b, i;
+
+	for (a = 0; a < lines; a++) {
+		number[a] = (uint8_t)n;
+		for (b = 0; b < a; b++) {
+			for (i = 0; i < length; i++)
+				if (class_of[a * stride + i * step] !=
+				    class_of[b * stride + i * step])
+					break;
+			if (i == length)
+				break;
+		}
+		if (b < a)
+			number[a] = number[b];
+		else
+			n++;
+	}
+	return n;
+}
+
+static uint8_t *renumber(const struct levels *l, const uint8_t *number)
+{
+	uint8_t *of = malloc(l->size);
+	size_t i;
+
+	for (i = 0; of && i < l->size; i++)
+		of[i] = number[l->of[i]];
+	return of;
+}
+
+/* Makes the plan of a joining in the one form that the format has for it. */
+static int make_plan(struct finder *f, const struct grid *grid, const struct levels *rows,
+		     const struct levels *columns, const struct joining *joining, unsigned dropped,
+		     uint64_t cost)
+{
+	struct route_plan *plan = calloc(1, sizeof(*plan));
+	uint8_t row_number[LEVELS_MAX] = {0}, column_number[LEVELS_MAX] = {0};
+	uint8_t *map = calloc(1, CELLS_MAX);
+	struct route_classes *c;
+	unsigned i, j;
+
+	if (!plan || !map) {
+		free(plan);
+		free(map);
+		return error_nomem(f->err);
+	}
+	plan->references = 1;
+	c = &plan->classes;
+	c->map = map;
+	plan->grid = *grid;
+	plan->dropped = dropped;
+	plan->cost = cost;
+	c->classes = joining->classes;
+	c->row_classes = join_equal(joining->of_cell, rows->count, columns->count, 1,
+				    columns->count, row_number);
+	c->column_classes = join_equal(joining->of_cell, columns->count, rows->count,
+				       columns->count, 1, column_number);
+	for (i = 0; i < rows->count; i++)
+		for (j = 0; j < columns->count; j++)
+			map[row_number[i] * c->column_classes + column_number[j]] =
+				joining->of_cell[i * columns->count + j];
+	/* With one axis, a line's class is the word's. */
+	for (i = 0; c->column_classes == 1 && i < rows->count; i++)
+		row_number[i] = joining->of_cell[i * columns->count];
+	for (j = 0; c->row_classes == 1 && j < columns->count; j++)
+		column_number[j] = joining->of_cell[j];
+	/* What says nothing is left out. */
+	if (c->row_classes > 1)
+		c->of_row = renumber(rows, row_number);
+	if (c->column_classes > 1)
+		c->of_column = renumber(columns, column_number);
+	if ((c->row_classes > 1 && !c->of_row) || (c->column_classes > 1 && !c->of_column)) {
+		route_plan_free(plan);
+		return error_nomem(f->err);
+	}
+	if (!c->of_row || !c->of_column) {
+		free(map);
+		c->map = NULL;
+	}
+	route_plan_free(f->plan);
+	f->plan = plan;
+	return BREVIS_OK;
+}
+
+/* Prices the cells' classes with d dropped bits; keeps them if they are the best so far. */
+static int price_dropped(struct finder *f, const struct grid *grid, const struct cells *cells,
+			 const struct levels *rows, const struct levels *columns, unsigned d,
+			 bool *better)
+{
+	uint64_t side = side_cost(rows) + side_cost(columns);
+	struct joining joining;
+	int status = cells_classify(cells, &f->alphabet, d, &joining, f->err);
+
+	if (rows->count > 1 && columns->count > 1)
+		side += (uint64_t)rows->count * columns->count * 4 + SIDE_COST;
+	*better = !status && joining.classes > 1 && joining.cost + side + f->rest[d] < f->best;
+	if (!*better)
+		return status;
+	f->best = joining.cost + side + f->rest[d];
+	return make_plan(f, grid, rows, columns, &joining, d, joining.cost + side);
+}
+
+/* Prices the cells' classes; of levels that are the best so far, with all numbers of bits. */
+static int price_cells(struct finder *f, const struct grid *grid, const struct cells *cells,
+		       const struct levels *rows, const struct levels *columns)
+{
+	unsigned middle = f->drops / 2, d;
+	bool better, ignored;
+	int status = price_dropped(f, grid, cells, rows, columns, middle, &better);
+
+	for (d = 0; d < f->drops && !status && better; d++)
+		if (d != middle)
+			status = price_dropped(f, grid, cells, rows, columns, d, &ignored);
+	return status;
+}
+
+/* Prices the classes of one axis: the cells' other one is joined, in a copy. */
+static int price_axis(struct finder *f, const struct grid *grid, const struct cells *cells,
+		      const struct levels *rows, const struct levels *columns, bool of_rows)
+{
+	size_t bytes = sizeof(*cells->counts) * cells->rows * cells->columns * cells->symbols;
+	struct levels none = of_rows ? *columns : *rows;
+	struct cells copy = *cells;
+	uint8_t *zeros = calloc(1, none.size);
+	int status;
+
+	copy.counts = malloc(bytes);
+	if (!copy.counts || !zeros) {
+		status = error_nomem(f->err);
+		goto out;
+	}
+	memcpy(copy.counts, cells->counts, bytes);
+	none.count = 1;
+	none.of = zeros;
+	if (of_rows)
+		cells_join_columns(&copy);
+	else
+		cells_join_rows(&copy);
+	status = price_cells(f, grid, &copy, of_rows ? rows : &none, of_rows ? &none : columns);
+out:
+	free(copy.counts);
+	free(zeros);
+	return status;
+}
+
+static unsigned levels_wanted(size_t count)
+{
+	return count >= (size_t)1 << 18 ? 16 : count >= (size_t)1 << 15 ? 8 : 4;
+}
+
+static int price_levels(struct finder *f, const struct grid *grid, struct levels *rows,
+			struct levels *columns)
+{
+	struct cells cells = {0};
+	int status = BREVIS_OK;
+
+	if (rows->count * columns->count < 2)
+		return BREVIS_OK;
+	/* Very many words are counted in part. */
+	status = cells_count(f->in, grid, &f->alphabet, rows, columns,
+			     1 + f->in->count / COUNTED_WORDS, &cells, f->err);
+	if (status)
+		return status;
+	if (rows->count > 1)
+		status = price_axis(f, grid, &cells, rows, columns, true);
+	if (!status && columns->count > 1)
+		status = price_axis(f, grid, &cells, rows, columns, false);
+	while (!status && rows->count > 1 && columns->count > 1) {
+		status = price_cells(f, grid, &cells, rows, columns);
+		cells_halve(&cells);
+		levels_halve(rows);
+		levels_halve(columns);
+	}
+	free(cells.counts);
+	return status;
+}
+
+static int price_grid(struct finder *f, const struct grid *grid)
+{
+	uint64_t counts[2][LEVELS_MAX];
+	uint8_t *lines = malloc(grid->rows + grid->columns);
+	struct levels rows = {.of = lines, .counts = counts[0]};
+	struct levels columns = {.of = lines + grid->rows, .counts = counts[1]};
+	unsigned most = levels_wanted(f->in->count);
+	int status;
+
+	if (!lines)
+		return error_nomem(f->err);
+	status = levels_find(f->in, grid, &f->alphabet, most, &rows, &columns, f->err);
+	if (!status)
+		status = price_levels(f, grid, &rows, &columns);
+	free(lines);
+	return status;
+}
+
+/* ---- the choice among grids ----------------------------------------------------------------- */
+
+/* Some of the outermost slices, evenly spread. False if the stream is small or has too few. */
+static bool take_sample(const struct words *in, const struct shape *shape, struct words *out,
+			struct shape *out_shape)
+{
+	size_t slice = shape->rank ? in->count / shape->extents[0] : in->count;
+	size_t wanted = SAMPLE_WORDS / slice < 16 ? 16 : SAMPLE_WORDS / slice;
+	size_t bytes = slice * word_bytes(in->width);
+	uint8_t *to;
+	size_t i;
+
+	if (shape->rank < 2 || shape->extents[0] < 2 * wanted)
+		return false;
+	to = malloc(bytes * wanted);
+	if (!to)
+		return false;
+	for (i = 0; i < wanted; i++)
+		memcpy(to + i * bytes,
+		       (const uint8_t *)in->data + shape->extents[0] * i / wanted * bytes, bytes);
+	*out = (struct words){to, in->width, wanted * slice};
+	*out_shape = *shape;
+	out_shape->extents[0] = wanted;
+	return true;
+}
+
+/*
+ * Bits that the lines' own scales would save, by analysis of variance: a stream of variance V of
+ * which the lines explain E saves about n / 2 * log2(V / (V - E)), 0.72 * n * E / V if E is small.
+ * What chance explains is taken off, and 2 bits for each line's class.
+ */
+static uint64_t lines_gain(const uint64_t *sums, size_t lines, uint64_t n, uint64_t total,
+			   double_width variance, size_t priced)
+{
+	uint64_t per = n / lines;
+	double_width squares = 0, mean = (double_width)total * total / n, noise, gain;
+	size_t i;
+
+	if (lines < 2)
+		return 0;
+	for (i = 0; i < lines; i++)
+		squares += (double_width)sums[i] * sums[i] / per;
+	noise = variance * (lines - 1) / n;
+	if (squares <= mean + noise || !variance)
+		return 0;
+	gain = (squares - mean - noise) * n * 72 / 100 / variance;
+	return gain > 2 * priced ? (uint64_t)gain - 2 * priced : 0;
+}
+
+/* What a grid's rows and columns would save of the sample. */
+static int score_grid(const struct finder *f, const struct words *sample, const struct grid *grid,
+		      uint64_t *score)
+{
+	uint64_t *sums = calloc(grid->rows + grid->columns, sizeof(*sums));
+	uint64_t total = 0, n = sample->count;
+	double_width squares = 0;
+	size_t i;
+	int status;
+
+	if (!sums)
+		return error_nomem(f->err);
+	status = levels_sum(sample, grid, &f->alphabet, sums, sums + grid->rows, f->err);
+	if (status) {
+		free(sums);
+		return status;
+	}
+	for (i = 0; i < grid->rows; i++)
+		total += sums[i];
+	for (i = 0; i < n; i++) {
+		uint64_t v =
+			f->alphabet.scales[word_get(sample->data, word_bytes(sample->width), i)];
+
+		squares += v * v;
+	}
+	squares -= (double_width)total * total / n;
+	/* All rows of a larger stream have classes of their own, the columns' are shared. */
+	*score = lines_gain(sums, grid->rows, n, total, squares, grid->rows) +
+		 lines_gain(sums + grid->rows, grid->columns, n, total, squares,
+			    grid->columns * n / f->in->count);
+	free(sums);
+	return BREVIS_OK;
+}
+
+/* The number of the grid that promises most, by a sample; `grids` if none promises anything. */
+static int choose_grid(const struct finder *f, const struct shape *shape, const struct grid *list,
+		       unsigned grids, unsigned *chosen)
+{
+	struct words sample = *f->in;
+	struct shape sample_shape = *shape;
+	struct grid sampled[GRIDS_MAX];
+	uint64_t best, score = 0;
+	int status = BREVIS_OK;
+	bool taken = take_sample(f->in, shape, &sample, &sample_shape);
+	unsigned i;
+
+	/* A sample may have too few rows for a grid of them. */
+	if (taken && list_grids(&sample_shape, sample.count, sampled) != grids) {
+		free((void *)sample.data);
+		taken = false;
+		sample = *f->in;
+	}
+	*chosen = grids;
+	best = sample.count / GAIN_MIN;
+	for (i = 0; i < grids && !status; i++) {
+		status = score_grid(f, &sample, taken ? &sampled[i] : &list[i], &score);
+		if (!status && score > best) {
+			best = score;
+			*chosen = i;
+		}
+	}
+	if (taken)
+		free((void *)sample.data);
+	return status;
+}
+
+int classes_find(const struct words *symbols, const struct shape *shape, const uint32_t *histogram,
+		 enum symbol_scale scale, const uint64_t *rest, unsigned drops,
+		 struct route_plan **out, struct brevis_error *err)
+{
+	struct finder f = {
+		.in = symbols, .rest = rest, .drops = drops, .best = UINT64_MAX, .err = err};
+	struct grid list[GRIDS_MAX];
+	unsigned grids = list_grids(shape, symbols->count, list);
+	unsigned chosen;
+	int status;
+
+	*out = NULL;
+	if (!grids)
+		return BREVIS_OK;
+	status = alphabet_init(&f.alphabet, symbols, histogram, scale, err);
+	if (status)
+		return status;
+	status = choose_grid(&f, shape, list, grids, &chosen);
+	if (!status && chosen < grids)
+		status = price_grid(&f, &list[chosen]);
+	alphabet_release(&f.alphabet);
+	if (status) {
+		route_plan_free(f.plan);
+		return status;
+	}
+	*out = f.plan;
+	return BREVIS_OK;
+}
+
+struct route_plan *route_plan_share(struct route_plan *plan)
+{
+	plan->references++;
+	return plan;
+}
+
+void route_plan_free(struct route_plan *plan)
+{
+	if (!plan || --plan->references)
+		return;
+	free((void *)plan->classes.of_row);
+	free((void *)plan->classes.of_column);
+	free((void *)plan->classes.map);
+	free(plan);
+}

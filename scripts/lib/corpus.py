@@ -13,9 +13,11 @@ import sys
 import tarfile
 import tempfile
 
-from safetensors_file import file_parts
+from safetensors_file import file_parts, read
 
 HASHES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "corpus.sha256")
+INT4 = "int4_symmetric.safetensors"
+INT4_SOURCE = "isnet_bf16.safetensors"
 GAUSSIAN = "gaussian_bf16.safetensors"
 GAUSSIAN_MIB = 64  # the size whose hash is listed
 
@@ -184,6 +186,14 @@ def build(store, source):
             store.write(names[output], file_parts(source.outputs[output](models)))
 
 
+def build_int4(store):
+    """Quantises a file of the corpus that is there by now."""
+    from int4 import int4
+
+    if store.record or not store.has(INT4):
+        store.write(INT4, file_parts(int4(read(store.path(INT4_SOURCE))[0])))
+
+
 def build_gaussian(store, mib):
     from gaussian import gaussian_parts
 
@@ -268,6 +278,7 @@ def main():
 
         for source in SOURCES:
             build(store, source)
+        build_int4(store)
         build_gaussian(store, options.gaussian_mib)
         if options.record:
             store.write_hashes()

@@ -37,7 +37,8 @@ for verb in $verbs; do
 done
 
 for words in 'install --manual' 'install --force' 'ls-files -l' 'ls-files -s' 'ls-files -n' \
-	'fsck --objects' 'fsck --pointers' 'fsck --dry-run' 'track --no-guard' 'track --filename'; do
+	'fsck --objects' 'fsck --pointers' 'fsck --dry-run' 'track --no-guard' 'track --filename' \
+	'compress --preset' 'inspect --nodes' 'inspect --json'; do
 	run git-brevis "${words% *}" -h
 	is "help explains $words" "$(grep -cE -e "^ .*${words#* }.*  [a-z]" "$T/out")" 1
 done
@@ -110,6 +111,24 @@ run git brevis compress
 exits 129 'compress without a file'
 run git brevis compress -t many model.safetensors -o out
 exits 129 'a wrong number of threads'
+size=
+for preset in fast default best BEST; do
+	run git brevis compress model.safetensors --preset "$preset" -f -o preset
+	exits 0 "compress --preset $preset"
+	check "restores every byte" git brevis verify preset
+	at_most 'is no larger than the one before' "$(stat -c %s preset)" "${size:-$(stat -c %s "$DEMO")}"
+	size=$(stat -c %s preset)
+	[ "$preset" != default ] || same_bytes 'is what is made without it' preset archive
+done
+run env GIT_BREVIS_PRESET=BEST git brevis compress model.safetensors -f -o named-best
+same_bytes 'GIT_BREVIS_PRESET says the same' named-best preset
+run env GIT_BREVIS_PRESET=best git brevis compress model.safetensors --preset=default -f -o preset
+same_bytes 'the option goes before it' preset archive
+run git brevis compress --preset slow model.safetensors -o out
+exits 129 'compress --preset of none'
+one_line 'says which there are' "'slow'" 'fast, default or best'
+run git brevis decompress --preset fast archive -o out
+exits 129 'decompress has no preset'
 git brevis compress - <model.safetensors >/dev/full 2>"$T/err"
 is 'a full output: 128' "$?" 128
 one_line 'a full output: one line' 'no space'
@@ -118,6 +137,14 @@ run git brevis inspect archive
 exits 0 'inspect'
 contains 'inspect names tensors' "$T/out" 'model.layers.0.mlp.up_proj.weight'
 contains 'and their types' "$T/out" BF16
+tensors=$(grep -cE '^ +[0-9]+ +[0-9]+ +-?[0-9.]+%  ' "$T/out")
+run git brevis inspect --nodes archive
+exits 0 'inspect --nodes'
+is 'has the same tensors' "$(grep -cE '^ +[0-9]+ +[0-9]+ +-?[0-9.]+%  ' "$T/out")" "$tensors"
+at_least 'and a node for each at least' "$(grep -cE '^ +[0-9]+ {12}[a-z]+(\(.*\))?  [0-9]+ bits? x [0-9]+$' \
+	"$T/out")" "$tensors"
+run git brevis inspect --nodes --json archive
+exits 129 'inspect: one of --nodes and --json'
 run git brevis inspect --json archive
 exits 0 'inspect --json'
 "$PYTHON" - "$T/out" "$DEMO" <<-'END' >"$T/said" 2>&1
@@ -131,12 +158,43 @@ exits 0 'inspect --json'
 	text = json.dumps(told)
 	assert hashlib.sha256(data).hexdigest() in text
 	assert str(len(data)) in text
+
+	# What is told adds up.
+	def own_bytes(node):
+	    assert set(node) - {"children"} == {"op", "detail", "width", "count", "bytes"}, node
+	    assert "children" not in node or len(node["children"]) > 0
+	    return node["bytes"] + sum(map(own_bytes, node.get("children", [])))
+	archive = os.path.getsize("archive")
+	stored = told["archive"]["frame"] + sum(piece["stored"] for piece in told["other"])
+	covered = sum(piece["size"] for piece in told["other"])
+	for tensor in told["tensors"]:
+	    assert tensor["stored"] == sum(piece["stored"] for piece in tensor["pieces"]), tensor
+	    assert tensor["size"] == sum(piece["size"] for piece in tensor["pieces"]), tensor
+	    stored += tensor["stored"]
+	    covered += tensor["size"]
+	    for piece in tensor["pieces"]:
+	        root = piece["program"]
+	        assert root["width"] * root["count"] == 8 * piece["size"], piece
+	        assert isinstance(piece["notation"], str)
+	        # The head of a record is a kind, a size and a checksum.
+	        assert 10 <= piece["stored"] - own_bytes(root) <= 13, piece
+	assert stored == archive == told["archive"]["size"], (stored, archive)
+	assert covered == len(data)
+	assert [piece["program"] for piece in told["other"]] == [None]
+	assert told["prior"] is None or len(bytes.fromhex(told["prior"])) == 32
 END
 is 'inspect --json has what the file has' "$? $(tail -n 1 "$T/said")" '0 '
 printf 'no checkpoint' >opaque
 git brevis compress opaque -o opaque.archive 2>/dev/null
 run git brevis inspect opaque.archive
 exits 0 'inspect of opaque content'
+head -c 40000000 /dev/zero >zeros
+"$PYTHON" -c 'import json, struct, sys; text = json.dumps({"t": {"dtype": "U8", "shape": [40000000], "data_offsets": [0, 40000000]}}); sys.stdout.buffer.write(struct.pack("<Q", len(text)) + text.encode())' |
+	cat - zeros | git brevis compress - >pieces.archive 2>/dev/null
+run git brevis inspect --nodes pieces.archive
+is 'inspect --nodes has a line for each piece' "$(grep -c ' piece at ' "$T/out")" 5
+is 'and tells which repeat another' "$(grep -cE '^ +8388608 +0 +100\.0%  piece at [0-9]+, record 1 again  ' "$T/out")" 3
+must rm zeros
 
 # ---- track, untrack ----
 
@@ -389,6 +447,31 @@ exits 0 'env'
 contains 'env tells the version' "$T/out" "$(git brevis version | grep -oE '[0-9]+\.[0-9]+\.[0-9]+' | head -n 1)"
 contains 'and where objects lie' "$T/out" "$T/repo/.git/lfs"
 is 'and no secrets' "$(grep -c secret-token "$T/out")" 0
+
+# ---- brevis.preset ----
+
+contains 'env tells the preset' "$T/out" brevis.preset=default
+must git config brevis.preset Fast
+run git brevis env
+contains 'that is configured' "$T/out" brevis.preset=fast
+run env GIT_BREVIS_PRESET=best git brevis env
+contains 'that the environment names' "$T/out" brevis.preset=best
+run env GIT_BREVIS_PRESET= git brevis env
+contains 'unless it is empty' "$T/out" brevis.preset=fast
+git brevis compress --preset fast "$DEMO" -o "$T/fast" 2>"$T/err"
+git brevis compress "$DEMO" -o "$T/configured" 2>"$T/err"
+same_bytes 'compress heeds the configuration' "$T/configured" "$T/fast"
+must git config brevis.preset slow
+cp "$TOP/tests/corpus/demo-revision.safetensors" preset.safetensors
+run git add preset.safetensors
+exits 0 'a wrong preset keeps no file from being added'
+is 'but is told, once' "$(grep -c "^git-brevis: warning: brevis.preset is 'slow'.*fast, default or best" "$T/err")" 1
+is 'and the file is stored as an archive' "$(git brevis ls-files -n -- preset.safetensors 2>/dev/null)" preset.safetensors
+run env GIT_BREVIS_PRESET=none git brevis env
+contains 'a wrong one in the environment is told' "$T/err" "GIT_BREVIS_PRESET is 'none'"
+contains 'and the default in force' "$T/out" brevis.preset=default
+must git config --unset brevis.preset
+must git rm -qf preset.safetensors
 
 # ---- install, uninstall ----
 

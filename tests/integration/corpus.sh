@@ -2,12 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Every file of the corpus of real weights, through clean, push, clone and smudge, and through
-# `git brevis checkout`; and the share saved on its BF16 files. The corpus is built if it is not
-# there: in build/corpus, unless BREVIS_CORPUS names a folder or the usual cache folder exists.
+# `git brevis checkout`; the share saved on each; and, of the files that are not large, the promises
+# of the presets beside zstd -19 and xz -6. The corpus is built if it is not there: in build/corpus,
+# unless BREVIS_CORPUS names a folder or the usual cache folder exists.
 
 real_home=$HOME real_cache=${XDG_CACHE_HOME:-$HOME/.cache}
 # shellcheck source=../support/lib.sh
 . "$(dirname "$0")/../support/lib.sh"
+
+# Larger files would take zstd -19 and xz -6 minutes; scripts/sizes compares them too.
+LARGEST_COMPARED=25000000
 
 corpus=${BREVIS_CORPUS:-$real_cache/git-brevis/corpus}
 [ -d "$corpus" ] || corpus=$TOP/build/corpus
@@ -32,24 +36,93 @@ new_repo work
 must git -C work remote add origin "file://$T/remote.git"
 # Links save space and time; git takes them for the files they are.
 cp -l "$corpus"/*.safetensors work/ 2>/dev/null || must cp "$corpus"/*.safetensors work/
-at_least 'the corpus has its files' "$(find work -name '*.safetensors' | wc -l)" 17
+at_least 'the corpus has its files' "$(find work -name '*.safetensors' | wc -l)" 18
+must cp "$DEMO" work/
+head -c 5000000 /dev/urandom >"$T/random"
+"$PYTHON" - "$T/random" work/random_bf16.safetensors <<-'END'
+	import json, struct, sys
+	data = open(sys.argv[1], "rb").read()
+	header = json.dumps({"t": {"dtype": "BF16", "shape": [1000, 2500], "data_offsets": [0, len(data)]}}).encode()
+	open(sys.argv[2], "wb").write(struct.pack("<Q", len(header)) + header + data)
+END
+must cp "$T/random" work/random.safetensors
 began=$SECONDS
 commit_all work 'the corpus'
 note "added in $((SECONDS - began)) s"
 is_clean 'clean after the commit' work
 check 'push' git -C work push -q origin main
 
-# saves PATH PER-MILLE: the object of a file saves at least this share, in thousandths.
+# ---- sizes with the default preset ------------------------------------------------------------------
+
+# saves PATH SHARE: the object of a file saves at least this share, in 1/10000.
 saves()
 {
 	local original stored
-	original=$(stat -c %s "work/$1")
-	stored=$(stat -c %s "$(object_of work "$1")")
-	at_least "$1 saves its share, in thousandths" $(((original - stored) * 1000 / original)) "$2"
+	original=$(stat -c %s "work/$1.safetensors")
+	stored=$(stat -c %s "$(object_of work "$1.safetensors")")
+	at_least "$1 saves its share, in 1/10000" $(((original - stored) * 10000 / original)) "$2"
 }
-saves isnet_bf16.safetensors 326
-saves human_bf16.safetensors 301
-saves gaussian_bf16.safetensors 343
+saves demo 3460
+saves isnet_bf16 3400
+saves human_bf16 3460
+saves isnet_f16 1540
+saves human_f16 2400
+saves human_f32 1790
+saves ch_PP-OCRv4_rec_infer 1710
+saves isnet_fp8 1720
+saves isnet_quint8 3280
+saves human_u8 3100
+saves gaussian_bf16 3450
+saves int4_symmetric 1500
+
+for file in work/*.safetensors; do
+	original=$(stat -c %s "$file")
+	at_most "$(basename "$file" .safetensors) is never much larger" \
+		"$(stat -c %s "$(object_of work "$(basename "$file")")")" $((original + original / 1000 + 4096))
+done
+
+# ---- presets and others, on the files that are not large ------------------------------------------------
+
+# Bytes that zstd -19 and xz -6 make of each file, in one line with its name.
+find work -name '*.safetensors' -size -"${LARGEST_COMPARED}c" ! -name 'random*' | sort >"$T/compared"
+at_least 'files to compare' "$(wc -l <"$T/compared")" 9
+began=$SECONDS
+# shellcheck disable=SC2046 # paths without spaces
+"$PYTHON" - $(cat "$T/compared") >"$T/others" <<-'END'
+	import lzma, multiprocessing, os, sys
+	import zstandard
+
+	def sizes(path):
+	    data = open(path, "rb").read()
+	    return path, len(zstandard.compress(data, 19)), len(lzma.compress(data, preset=6))
+
+	with multiprocessing.Pool() as pool:
+	    for line in pool.imap(sizes, sorted(sys.argv[1:], key=os.path.getsize, reverse=True), 1):
+	        print(*line)
+END
+note "zstd -19 and xz -6 took $((SECONDS - began)) s"
+is 'zstd and xz compressed them' "$(wc -l <"$T/others")" "$(wc -l <"$T/compared")"
+
+# size_with PRESET FILE
+size_with()
+{
+	git brevis compress -f --preset "$1" -o "$T/archive" "$2" 2>"$T/err" || echo "0 $(cat "$T/err")"
+	stat -c %s "$T/archive"
+}
+began=$SECONDS
+while read -r file zstd xz; do
+	name=$(basename "$file" .safetensors)
+	fast=$(size_with fast "$file")
+	default=$(size_with default "$file")
+	best=$(size_with best "$file")
+	at_most "$name: default is no larger than fast" "$default" "$fast"
+	at_most "$name: best is no larger than default" "$best" "$default"
+	at_most "$name: default is no larger than zstd -19" "$default" "$zstd"
+	at_most "$name: best is no larger than xz -6" "$best" "$xz"
+done <"$T/others"
+note "the presets took $((SECONDS - began)) s"
+
+# ---- and back -------------------------------------------------------------------------------------------
 
 listing work >"$T/listing"
 began=$SECONDS

@@ -76,6 +76,8 @@ contains 'that says what to do' "$T/err" 'brevis.reuse=false'
 run sh -c "git -c brevis.reuse=false brevis clean model.safetensors <'$REVISION'"
 exits 0 'and that helps'
 cp "$REVISION" model.safetensors
+must git -c brevis.reuse=false add model.safetensors
+is 'so that it is what git add stores then' "$(git cat-file blob :model.safetensors)" "$(cat "$T/out")"
 restores 'after it' "$REVISION"
 
 # ---- text that resembles a pointer ----------------------------------------------------------------

@@ -3,7 +3,8 @@
 """Reference decoder for the brevis archive format, version 1.
 
 Written from the format's specification alone, to prove that the page suffices; its sections stand here in the order of the page's, except that
-what is used comes before what uses it. It is made to be read, and shares no code with the product.
+what is used comes before what uses it, and the literals, with what lies below them, in reference_literals.py. It is made to be read, and shares no code
+with the product.
 
     reference_decoder.py ARCHIVE [-o OUT]
 
@@ -12,313 +13,136 @@ to stderr, exits with 1 and leaves OUT as it was. Needs python3-zstandard, pytho
 """
 
 import argparse
-import array
 import functools
 import hashlib
 import os
 import sys
 
 import numpy
-import xxhash
-import zstandard
 
-# ---- Limits ----------------------------------------------------------------------------------------------------------
-
-MAX_RAW_SIZE = 16_777_216
-MAX_RECORD_SIZE = MAX_RAW_SIZE + 32
-MAX_PIECES = 4_194_304
-MAX_NODES = 64
-MAX_DEPTH = 4
-MAX_ENTROPY_WIDTH = 12
-MAX_GAP_EXPONENT = 11
-
-
-class Refused(Exception):
-    """The archive breaks a rule of the format."""
-
-
-def require(condition, message):
-    if not condition:
-        raise Refused(message)
-
-
-# ---- Conventions -----------------------------------------------------------------------------------------------------
-
-class ByteReader:
-    """Reads data[pos:end] from front to back, and nothing beyond."""
-
-    def __init__(self, data, pos, end, what):
-        self.data, self.pos, self.end, self.what = data, pos, end, what
-
-    def take(self, size):
-        require(size <= self.end - self.pos, f"{self.what} ends too early")
-        self.pos += size
-        return self.data[self.pos - size:self.pos]
-
-    def number(self, size):
-        """An unsigned little-endian integer of size bytes."""
-        return int.from_bytes(self.take(size), "little")
-
-    def u8(self):
-        return self.number(1)
-
-    def varint(self):
-        value = shift = 0
-        while True:
-            byte = self.u8()
-            value |= (byte & 0x7F) << shift
-            require(value < 1 << 64, f"{self.what}: a varint exceeds 64 bits")
-            if byte < 0x80:
-                require(byte != 0 or shift == 0, f"{self.what}: a varint is not the shortest form of its value")
-                return value
-            shift += 7
-            require(shift < 70, f"{self.what}: a varint exceeds 64 bits")
-
-
-class BitReader:
-    """Reads a bit stream that begins where the byte reader stands; finish() moves the latter behind it."""
-
-    def __init__(self, reader):
-        self.reader, self.byte, self.left = reader, 0, 0
-
-    def bit(self):
-        if self.left == 0:
-            self.byte, self.left = self.reader.u8(), 8
-        bit = self.byte & 1
-        self.byte >>= 1
-        self.left -= 1
-        return bit
-
-    def number(self, width):
-        """The lowest bit comes first."""
-        return sum(self.bit() << i for i in range(width))
-
-    def gap(self):
-        """A number g >= 1 in the code that levels use."""
-        k = 0
-        while not self.bit():
-            k += 1
-            require(k <= MAX_GAP_EXPONENT, "table: a run or a step between levels is too long")
-        return (1 << k) + self.number(k)
-
-    def finish(self):
-        require(self.byte == 0, "the padding of a table is not 0")
-
-
-def xxh3(data, seed=0):
-    return xxhash.xxh3_64_intdigest(data, seed)
-
-
-def word_type(width):
-    """The smallest numpy type for words of width bits."""
-    return next(numpy.dtype(f"<u{size}").type for size in (1, 2, 4, 8) if width <= 8 * size)
-
-
-# ---- Literals --------------------------------------------------------------------------------------------------------
-#
-# Each parser checks what can be checked without decoding, and returns a function that yields the words as a numpy array.
-
-def parse_raw(reader, width, count):
-    require(width in (8, 16, 32, 64), f"raw literal of {width}-bit words")
-    payload = reader.take(count * width // 8)
-    return lambda: numpy.frombuffer(payload, word_type(width))
-
-
-def parse_packed(reader, width, count):
-    base = reader.varint()
-    require(base < 1 << width, "packed literal: the base exceeds the width")
-    bits = reader.u8()
-    require(bits <= width, "packed literal: more bits than the words have")
-    payload = reader.take((count * bits + 7) // 8)
-    used = count * bits % 8
-    require(used == 0 or payload[-1] >> used == 0, "packed literal: the padding is not 0")
-
-    def yield_words():
-        stream = numpy.unpackbits(numpy.frombuffer(payload, numpy.uint8), count=count * bits, bitorder="little")
-        words = numpy.zeros(count, word_type(width))
-        for i in range(bits):
-            words |= stream[i::bits].astype(words.dtype) << words.dtype.type(i)
-        require(count == 0 or base + int(words.max()) < 1 << width, "packed literal: a word exceeds the width")
-        return words + words.dtype.type(base)
-    return yield_words
-
-
-# Levels
-
-def read_levels(bits, count, maximum):
-    """Generates the levels of count symbols; the caller may read from bits between them."""
-    last, after_run = 1, False
-    while count > 0:
-        run = 0
-        if bits.bit():
-            pass
-        elif bits.bit():
-            last += -1 if bits.bit() else 1
-        elif bits.bit():
-            sign = -1 if bits.bit() else 1
-            last += sign * (bits.gap() + 1)
-        else:
-            run = bits.gap()
-            require(not after_run, "table: a run of level 0 follows another one")
-            require(run <= count, "table: a run of level 0 goes on past the last symbol")
-        require(1 <= last <= maximum, "table: a level is out of range")
-        yield from [0] * run or [last]
-        after_run = run > 0
-        count -= run or 1
-
-
-def read_range(bits, width):
-    """The symbols of an entropy coding."""
-    first, span = bits.number(width), bits.number(width)
-    require(first + span + 1 < 1 << width, "table: a symbol exceeds the width")
-    return range(first, first + span + 2)
-
-
-# Huffman
-
-def parse_huffman(reader, width, count):
-    require(width <= MAX_ENTROPY_WIDTH, f"Huffman literal of {width}-bit words")
-    require(count >= 1, "empty Huffman literal")
-    longest = reader.u8()
-    require(1 <= longest <= 15, "Huffman literal: the longest code is out of range")
-    bits = BitReader(reader)
-    symbols = read_range(bits, width)
-    levels = list(read_levels(bits, len(symbols), longest))
-    bits.finish()
-    require(levels[0] and levels[-1], "Huffman literal: the first or the last symbol has no code")
-    require(1 in levels, "Huffman literal: no code is the longest")
-    require(sum(1 << level - 1 for level in levels if level) == 1 << longest, "Huffman literal: the codes are not complete")
-    require(1 << longest <= 32 * count, "Huffman literal: the codes are too long for so few words")
-    size = reader.varint()
-    payload = reader.take(size)
-
-    def yield_words():
-        # What the next `longest` bits of the stream say: symbol * 16 + code length. The stream has the highest bit of a code first, that is, lowest.
-        table = [0] * (1 << longest)
-        code, before = -1, 1
-        for length, symbol in sorted((longest + 1 - level, symbol) for symbol, level in zip(symbols, levels) if level):
-            code = (code + 1) << length - before if code >= 0 else 0
-            before = length
-            reversed_code = int(f"{code:0{length}b}"[::-1], 2)
-            entries = range(reversed_code, 1 << longest, 1 << length)
-            table[reversed_code::1 << length] = [symbol << 4 | length] * len(entries)
-
-        words = array.array("H", bytes(2 * count))
-        mask, window, available, pos = (1 << longest) - 1, 0, 0, 0
-        for i in range(count):
-            if available < longest:  # what lies behind the payload reads as 0, and is noticed below
-                window |= int.from_bytes(payload[pos:pos + 4], "little") << available
-                available += 32
-                pos += 4
-            entry = table[window & mask]
-            length = entry & 15
-            window >>= length
-            available -= length
-            words[i] = entry >> 4
-        used = 8 * pos - available
-        require((used + 7) // 8 == size, "Huffman literal: the payload is not of the size that its codes take")
-        require(window == 0, "Huffman literal: the padding is not 0")
-        return numpy.array(words).astype(word_type(width))
-    return yield_words
-
-
-# rANS
-
-def parse_rans(reader, width, count):
-    require(width <= MAX_ENTROPY_WIDTH, f"rANS literal of {width}-bit words")
-    require(count >= 1, "empty rANS literal")
-    parameters = reader.u8()
-    scale = 8 + (parameters & 7)
-    require(scale <= 14, "rANS literal: the sum of the frequencies is out of range")
-    require(scale == 8 or 1 << scale <= 2 * count, "rANS literal: the sum of the frequencies is too large for so few words")
-    require(parameters >> 3 & 3 != 3, "rANS literal: unknown number of lanes")
-    lanes = (1, 4, 32)[parameters >> 3 & 3]
-    precision = parameters >> 5
-
-    bits = BitReader(reader)
-    symbols = read_range(bits, width)
-    listed = len(symbols) - 1
-    rest = bits.number(listed.bit_length())
-    require(rest <= listed, "rANS literal: the symbol that is not listed is out of range")
-    frequencies = []
-    for level in read_levels(bits, listed, scale):
-        if level:
-            q = min(level - 1, precision)
-            frequencies.append((1 << q) + bits.number(q) << level - 1 - q)
-        else:
-            frequencies.append(0)
-    bits.finish()
-    remainder = (1 << scale) - sum(frequencies)
-    require(remainder >= 1, "rANS literal: the frequencies leave nothing to the symbol that is not listed")
-    frequencies.insert(rest, remainder)
-    require(frequencies[0] and frequencies[-1], "rANS literal: the first or the last symbol has frequency 0")
-
-    size = reader.varint()
-    require(size % 2 == 0 and size >= 4 * lanes, "rANS literal: impossible size of the payload")
-    payload = reader.take(size)
-    initial = numpy.frombuffer(payload[:4 * lanes], "<u4").tolist()
-    require(min(initial) >= 1 << 16, "rANS literal: the initial state of a lane is too small")
-
-    def yield_words():
-        # For each slot: the symbol, its frequency, and slot - start.
-        slot_symbol = numpy.repeat(symbols, frequencies).tolist()
-        slot_frequency = numpy.repeat(frequencies, frequencies).tolist()
-        slot_offset = [i for frequency in frequencies for i in range(frequency)]
-
-        states = list(initial)
-        units = array.array("H", numpy.frombuffer(payload[4 * lanes:], "<u2").astype(numpy.uint16).tobytes())
-        words = array.array("H", bytes(2 * count))
-        mask, lane_mask, next_unit, unit_count = (1 << scale) - 1, lanes - 1, 0, len(units)
-        for i in range(count):
-            x = states[i & lane_mask]
-            slot = x & mask
-            words[i] = slot_symbol[slot]
-            x = slot_frequency[slot] * (x >> scale) + slot_offset[slot]
-            if x < 65536:
-                if next_unit == unit_count:
-                    raise Refused("rANS literal: the payload ends too early")
-                x = x << 16 | units[next_unit]
-                next_unit += 1
-            states[i & lane_mask] = x
-        require(next_unit == unit_count, "rANS literal: units are left over")
-        require(all(x == 1 << 16 for x in states), "rANS literal: the final state of a lane is wrong")
-        return numpy.array(words).astype(word_type(width))
-    return yield_words
-
-
-LITERAL_CODINGS = {0: parse_raw, 1: parse_packed, 2: parse_huffman, 3: parse_rans}
-
+from reference_literals import (
+    MAX_CHILDREN, MAX_CLASSES, MAX_CODEBOOK_SIZE, MAX_DEPTH, MAX_NODES, MAX_PARAMETER_WORDS, MAX_PIECES, MAX_RAW_SIZE, MAX_REACH, MAX_RECORD_SIZE,
+    MAX_UNPACKED_SIZE, ByteReader, Refused, bytes_per_word, mask_of, parse_compressed, parse_huffman, parse_packed, parse_rans, parse_raw, parse_shared, read_codebook, require,
+    unpack_lzma2, unpack_zstandard, word_type, xxh3)
 
 # ---- Programs --------------------------------------------------------------------------------------------------------
+
+# Functions of map: each takes an array of words x, their width b, and the argument c, a word of the array's type, or r. The arithmetic of an array is
+# modulo the size of its type, a multiple of 2**b, so that masking the result is all it takes to have it modulo 2**b.
+
+def zigzag(x, b, _):
+    return numpy.where(x >> b - 1, ~(x << 1), x << 1) & mask_of(x, b)  # ~y is -y - 1, thus 2 * (2**b - x) - 1
+
+
+def unzigzag(x, b, _):
+    return numpy.where(x & 1, ~(x >> 1), x >> 1) & mask_of(x, b)
+
+
+def ungray(x, b, _):
+    shift = 1
+    while shift < b:
+        x = x ^ x >> shift
+        shift *= 2
+    return x
+
+
+def reverse(x, b, _):
+    return sum((x >> i & 1) << b - 1 - i for i in range(b))
+
+
+def rotate(x, b, r):
+    return (x << r | x >> b - r) & mask_of(x, b)
+
+
+MAP_XOR, MAP_ADDITION, MAP_ROTATION = 0, 1, 7
+MAP_FUNCTIONS = {
+    MAP_XOR: lambda x, b, c: x ^ x.dtype.type(c),
+    MAP_ADDITION: lambda x, b, c: x + x.dtype.type(c) & mask_of(x, b),
+    2: zigzag,
+    3: unzigzag,
+    4: lambda x, b, _: x ^ x >> 1,
+    5: ungray,
+    6: reverse,
+    MAP_ROTATION: rotate,
+}
+
+
+def merge_widths(form, width):
+    """The widths of the children in forms 1 to 6 of merge; they do not sum to the width, or are fewer than 2, where the form does not suit it."""
+    if form == 1:
+        return [1] * width
+    if form == 2:
+        return [8] * (width // 8)
+    exponent = {3: 8, 4: 5, 5: 11, 6: 4}[form]
+    return [1, exponent, max(width - 1 - exponent, 1)]
+
 
 class ProgramParser:
     """Checks one program; its nodes become functions that yield their words, so that nothing runs before all of it is checked."""
 
-    def __init__(self, reader):
-        self.reader, self.nodes = reader, 0
+    def __init__(self, reader, codebook):
+        self.reader, self.codebook = reader, codebook
+        self.nodes = self.parameter_words = self.unpacked_size = 0
 
     def node(self, width, count, depth=1):
         self.nodes += 1
         require(self.nodes <= MAX_NODES, "a program has too many nodes")
         require(depth <= MAX_DEPTH, "a program is too deep")
-        op = self.reader.u8()
-        require(op in self.OPS, f"{'reserved' if op in (4, 5, 6) else 'unknown'} op {op} in a program")
-        return self.OPS[op](self, width, count, depth)
+        op, small = self.op()
+        require(op in self.OPS, f"unknown op {op} in a program")
+        require(small == 0 or op in self.OPS_WITH_SMALL_NUMBER, f"op {op} with the small number {small}")
+        return self.OPS[op](self, small, width, count, depth)
 
-    def lit(self, width, count, _depth):
-        coding = self.reader.u8()
-        require(coding in LITERAL_CODINGS, f"unknown coding {coding} of a literal")
-        return LITERAL_CODINGS[coding](self.reader, width, count)
+    def op(self):
+        """An operator and its small number."""
+        byte = self.reader.u8()
+        return byte & 15, byte >> 4
 
-    def const(self, width, count, _depth):
-        require(count >= 1, "const: no words")
-        value = self.reader.number((width + 7) // 8)
+    def small_count(self, small):
+        if small < 15:
+            return small + 2
+        count = self.reader.varint()
+        require(count >= 17, "a small count is not the shortest form of its value")
+        return count
+
+    # Literals
+
+    def lit(self, coding, width, count, _depth):
+        if coding == 0:
+            return parse_raw(self.reader, width, count)
+        if coding == 1:
+            return parse_packed(self.reader, width, count)
+        if coding == 2:
+            return parse_huffman(self.reader, width, count)
+        if coding == 3:
+            return parse_rans(self.reader, width, count)
+        if coding == 4:
+            return parse_shared(self.reader, width, count, self.codebook)
+        require(coding in (5, 6), f"unknown coding {coding} of a literal")
+        self.unpacked_size += count * bytes_per_word(width)
+        require(self.unpacked_size <= MAX_UNPACKED_SIZE, "the Zstandard and LZMA2 literals of a program yield too much")
+        return parse_compressed(self.reader, width, count, unpack_zstandard if coding == 5 else unpack_lzma2)
+
+    def parameter(self, width, count, limit):
+        """The words of a lit node that is no child but a parameter, decoded at once; they are less than limit."""
+        self.parameter_words += count
+        require(self.parameter_words <= MAX_PARAMETER_WORDS, "the classes, maps and flags of a program have too many words")
+        op, coding = self.op()
+        require(op == 1, f"op {op} where a literal must be")
+        words = self.lit(coding, width, count, None)()
+        require(int(words.max()) < limit, "a class is out of range")
+        return words
+
+    # The other nodes
+
+    def const(self, _small, width, count, _depth):
+        value = self.reader.varint()
         require(value < 1 << width, "const: the value exceeds the width")
         return lambda: numpy.full(count, value, word_type(width))
 
-    def concat(self, width, count, depth):
-        k = self.reader.u8()
-        require(k >= 2, "concat: fewer than 2 children")
+    def concat(self, small, width, count, depth):
+        k = self.small_count(small)
+        require(k <= MAX_CHILDREN, "concat: too many children")
         lengths = [self.reader.varint() for _ in range(k - 1)]
         lengths.append(count - sum(lengths))
         require(all(length >= 1 for length in lengths[:-1]), "concat: an empty child")
@@ -326,21 +150,54 @@ class ProgramParser:
         children = [self.node(width, length, depth + 1) for length in lengths]
         return lambda: numpy.concatenate([child() for child in children])
 
-    def merge(self, width, count, depth):
-        require(count >= 1, "merge: no words")
-        form = self.reader.u8()
-        require(form <= 2, f"merge: unknown form {form}")
-        if form == 0:
-            widths = list(self.reader.take(self.reader.u8()))
-            require(all(w >= 1 for w in widths), "merge: a child of width 0")
-            require(sum(widths) == width, "merge: the widths do not sum to that of the words")
-        elif form == 1:
-            widths = [1] * width
+    def repeat(self, small, width, count, depth):
+        k = self.small_count(small)
+        require(count % k == 0, "repeat: the number of words is not a multiple of the count")
+        child = self.node(width, count // k, depth + 1)
+        return lambda: numpy.tile(child(), k)
+
+    def map(self, _small, width, count, depth):
+        number = self.reader.u8()
+        require(number in MAP_FUNCTIONS, f"map: unknown function {number}")
+        argument = None
+        if number in (MAP_XOR, MAP_ADDITION):
+            argument = self.reader.varint()
+            require(1 <= argument < 1 << width, "map: the argument is out of range")
+            require(number == MAP_XOR or argument != 1 << width - 1, "map: an addition that is an XOR")
         else:
-            require(width % 8 == 0, f"merge: byte planes of {width}-bit words")
-            widths = [8] * (width // 8)
-        require(len(widths) >= 2, "merge: fewer than 2 children")
-        require(form != 0 or set(widths) not in ({1}, {8}), "merge: form 0 where form 1 or 2 says the same")
+            require(width >= 2, f"map: function {number} of 1-bit words")
+        if number == MAP_ROTATION:
+            argument = self.reader.u8()
+            require(1 <= argument < width, "map: the rotation is out of range")
+        child = self.node(width, count, depth + 1)
+        return lambda: MAP_FUNCTIONS[number](child(), width, argument).astype(word_type(width))
+
+    def scan(self, _small, width, count, depth):
+        function = self.reader.u8()
+        require(function <= 1, f"scan: unknown function {function}")
+        first = self.reader.varint()
+        require(first < 1 << width, "scan: the first word exceeds the width")
+        require(count >= 2, "scan: fewer than 2 words")
+        child = self.node(width, count - 1, depth + 1)
+
+        def yield_words():
+            words = numpy.concatenate([numpy.array([first], word_type(width)), child()])
+            accumulate = numpy.add.accumulate if function else numpy.bitwise_xor.accumulate
+            return accumulate(words, dtype=words.dtype) & mask_of(words, width)
+        return yield_words
+
+    def merge(self, form, width, count, depth):
+        require(form <= 6, f"merge: unknown form {form}")
+        if form == 0:
+            k = self.reader.u8()
+            require(2 <= k <= MAX_CHILDREN, "merge: the number of children is out of range")
+            widths = list(self.reader.take(k - 1))
+            widths.append(width - sum(widths))
+            require(all(w >= 1 for w in widths), "merge: a child of width 0 or less")
+            require(all(widths != merge_widths(other, width) for other in range(1, 7)), "merge: form 0 where another form says the same")
+        else:
+            widths = merge_widths(form, width)
+            require(sum(widths) == width and 2 <= len(widths) <= MAX_CHILDREN, f"merge: form {form} of {width}-bit words")
         children = [self.node(w, count, depth + 1) for w in widths]
 
         def yield_words():
@@ -350,7 +207,87 @@ class ProgramParser:
             return words
         return yield_words
 
-    OPS = {1: lit, 2: const, 3: concat, 7: merge}
+    def grid(self, count):
+        """rows, columns and inner of a grid of count words."""
+        columns, inner = self.reader.varint(), self.reader.varint()
+        require(columns >= 1 and inner >= 1 and count % (columns * inner) == 0, "a grid does not fit the number of words")
+        return count // (columns * inner), columns, inner
+
+    def route(self, _small, width, count, depth):
+        rows, columns, inner = self.grid(count)
+        row_limit, column_limit, k = self.reader.u8(), self.reader.u8(), self.reader.u8()
+        require(1 <= row_limit <= MAX_CLASSES and 1 <= column_limit <= MAX_CLASSES, "route: the number of row or column classes is out of range")
+        require(2 <= k <= MAX_CLASSES, "route: the number of children is out of range")
+        pairs = row_limit * column_limit
+        by_row, by_column, by_pair = numpy.zeros(rows, numpy.uint8), numpy.zeros(columns, numpy.uint8), numpy.arange(pairs)
+        has_map = row_limit > 1 and column_limit > 1
+        require(has_map or pairs == k, "route: the number of children is not that of the classes")
+        if row_limit > 1:
+            by_row = self.parameter((row_limit - 1).bit_length(), rows, row_limit)
+        if column_limit > 1:
+            by_column = self.parameter((column_limit - 1).bit_length(), columns, column_limit)
+        if has_map:
+            by_pair = self.parameter((k - 1).bit_length(), pairs, k)
+
+        # How many words each pair of a row class and a column class has, and so each class.
+        words_of_pair = numpy.outer(numpy.bincount(by_row, minlength=row_limit), numpy.bincount(by_column, minlength=column_limit)).ravel() * inner
+        lengths = [int(words_of_pair[by_pair == number].sum()) for number in range(k)]
+        require(all(length >= 1 for length in lengths), "route: a class without words")
+        children = [self.node(width, length, depth + 1) for length in lengths]
+
+        def yield_words():
+            pair = by_row.astype(numpy.uint16)[:, None] * numpy.uint16(column_limit) + by_column
+            classes = numpy.repeat(by_pair.astype(numpy.uint8)[pair], inner)
+            words = numpy.empty(count, word_type(width))
+            for number, child in enumerate(children):
+                words[classes == number] = child()
+            return words
+        return yield_words
+
+    def escape(self, _small, width, count, depth):
+        w, base, escaped_count = self.reader.u8(), self.reader.varint(), self.reader.varint()
+        require(1 <= w < width or w == width and base == 0, "escape: the width of the codes is out of range")
+        require(escaped_count <= count, "escape: more escaped words than words")
+        require(base + (1 << w) - 1 < 1 << width, "escape: a code exceeds the width")
+        child = self.node(w, count, depth + 1)
+        escaped = self.node(width, escaped_count, depth + 1) if escaped_count else None
+
+        def yield_words():
+            codes = child()
+            words = codes.astype(word_type(width))
+            words = words + words.dtype.type(base)
+            if escaped:
+                is_escaped = codes == mask_of(codes, w)
+                require(numpy.count_nonzero(is_escaped) == escaped_count, "escape: fewer or more escaped words than announced")
+                words[is_escaped] = escaped()
+            return words
+        return yield_words
+
+    def pack(self, _small, width, count, depth):
+        k = self.reader.u8()
+        require(k >= 2 and width % k == 0, "pack: the width is not a multiple of the count")
+        child = self.node(width // k, count * k, depth + 1)
+
+        def yield_words():
+            parts = child().reshape(count, k)
+            words = numpy.zeros(count, word_type(width))
+            for i in range(k):
+                words |= parts[:, i].astype(words.dtype) << words.dtype.type(i * (width // k))
+            return words
+        return yield_words
+
+    def flip(self, _small, width, count, depth):
+        rows, columns, inner = self.grid(count)
+        flags = self.parameter(1, columns, 2)
+        child = self.node(width, count, depth + 1)
+
+        def yield_words():
+            words = child().reshape(rows, columns, inner)
+            return (words ^ (flags.astype(words.dtype) << words.dtype.type(width - 1))[:, None]).ravel()
+        return yield_words
+
+    OPS = {1: lit, 2: const, 3: concat, 4: repeat, 5: map, 6: scan, 7: merge, 8: route, 9: escape, 10: pack, 11: flip}
+    OPS_WITH_SMALL_NUMBER = (1, 3, 4, 7)
 
 
 # ---- Record ----------------------------------------------------------------------------------------------------------
@@ -358,53 +295,41 @@ class ProgramParser:
 class Record:
     """The head of a record; restore() does the rest."""
 
-    def __init__(self, data, pos, end, what):
-        self.what, self.reader = what, ByteReader(data, pos, end, what)
+    def __init__(self, data, pos, end, what, codebook):
+        self.what, self.reader, self.codebook = what, ByteReader(data, pos, end, what), codebook
         self.kind = self.reader.u8()
-        require(self.kind in (0, 8, 16, 32, 64), f"{what} has the unknown kind {self.kind}")
+        require(self.kind in (0, 1, 8, 16, 32, 64), f"{what} has the unknown kind {self.kind}")
         self.raw_size = self.reader.varint()
         require(1 <= self.raw_size <= MAX_RAW_SIZE, f"{what}: raw_size is out of range")
-        require(self.kind == 0 or self.raw_size % (self.kind // 8) == 0, f"{what}: raw_size is not a multiple of the words' size")
+        require(self.kind <= 1 or self.raw_size % (self.kind // 8) == 0, f"{what}: raw_size is not a multiple of the words' size")
         self.checksum = self.reader.number(8)
         self.body = self.reader.pos
 
-    def restore(self):
+    def restore(self, reach=b""):
+        """What it restores; reach is needed by chained records only, kind 1."""
         self.reader.pos, self.reader.what = self.body, "the body"
         try:
-            restored = self.restore_bytes() if self.kind == 0 else self.restore_words()
+            restored = self.restore_bytes(reach) if self.kind <= 1 else self.restore_words()
         except Refused as refusal:
             raise Refused(f"{self.what}: {refusal}") from None
         require(xxh3(restored) == self.checksum, f"{self.what}: wrong checksum")
         return restored
 
-    def restore_bytes(self):
+    def restore_bytes(self, reach):
         coding = self.reader.u8()
-        require(coding <= 1, f"unknown coding {coding} of bytes")
+        require(coding <= 2 and (coding > 0 or self.kind == 0), f"unknown coding {coding} of bytes of kind {self.kind}")
         payload = self.reader.take(self.reader.end - self.reader.pos)
-        restored = payload if coding == 0 else unpack_zstandard(payload, self.raw_size)
-        require(len(restored) == self.raw_size, "the body yields fewer or more bytes than raw_size")
-        return restored
+        if coding == 1:
+            return unpack_zstandard(payload, self.raw_size, reach)
+        if coding == 2:
+            return unpack_lzma2(payload, self.raw_size, reach)
+        require(len(payload) == self.raw_size, "the body has fewer or more bytes than raw_size")
+        return payload
 
     def restore_words(self):
-        program = ProgramParser(self.reader).node(self.kind, self.raw_size * 8 // self.kind)
+        program = ProgramParser(self.reader, self.codebook).node(self.kind, self.raw_size * 8 // self.kind)
         require(self.reader.pos == self.reader.end, "something follows the program")
         return program().tobytes()
-
-
-def unpack_zstandard(payload, limit):
-    """The bytes that one Zstandard frame yields; it is left early if they exceed the limit."""
-    require(payload[:4] == b"\x28\xB5\x2F\xFD", "not a Zstandard frame")
-    decoder, restored, pos = zstandard.ZstdDecompressor(max_window_size=MAX_RAW_SIZE).decompressobj(), bytearray(), 0
-    try:
-        while pos < len(payload) and not decoder.eof and len(restored) <= limit:
-            restored += decoder.decompress(payload[pos:pos + 256])
-            pos += 256
-    except zstandard.ZstdError as error:
-        raise Refused(f"damaged Zstandard frame ({' '.join(str(error).split())})") from None
-    if len(restored) <= limit:
-        require(decoder.eof, "a Zstandard frame ends too early")
-        require(pos >= len(payload) and not decoder.unused_data, "something follows the Zstandard frame")
-    return restored
 
 
 # ---- The file --------------------------------------------------------------------------------------------------------
@@ -430,6 +355,10 @@ class Archive:
         require(version == 1, f"unknown version {version}")
         features = [head.take(head.u8()).decode("latin-1") for _ in range(head.u8())]
         require(not features, "unknown features: " + ", ".join(map(ascii, features)))
+        codebook_size = head.varint()
+        require(codebook_size <= MAX_CODEBOOK_SIZE, "the codebook is too large")
+        codebook = head.take(codebook_size)
+        self.codebook = read_codebook(ByteReader(codebook, 0, codebook_size, "the codebook"))
         return head.pos
 
     def read_tail(self, head_end):
@@ -450,6 +379,9 @@ class Archive:
         index = ByteReader(self.data, index_start, len(self.data) - TAIL_SIZE, "the index")
         layout = index.u8()
         require(layout <= 2, f"unknown layout {layout}")
+        prior_size = index.u8()
+        require(prior_size in (0, 32), "the size of the prior is neither 0 nor 32")
+        index.take(prior_size)
         piece_count = index.varint()
         require(piece_count <= MAX_PIECES, "too many pieces")
         self.records, self.piece_records = [], []
@@ -461,11 +393,14 @@ class Archive:
                 what = f"record {len(self.records)}"
                 require(size <= MAX_RECORD_SIZE, f"{what} is too large")
                 require(size <= index_start - pos, f"{what} reaches into the index")
+                previous_kind = self.records[self.piece_records[-1]].kind if self.piece_records else None
                 self.piece_records.append(len(self.records))
-                self.records.append(Record(self.data, pos, pos + size, what))
+                self.records.append(Record(self.data, pos, pos + size, what, self.codebook))
                 pos += size
+                require(self.records[-1].kind != 1 or previous_kind in (0, 1), f"{what} is chained, but not behind bytes")
             else:
                 require(entry // 2 < len(self.records), f"a piece refers to record {entry // 2}, which no earlier piece uses")
+                require(self.records[entry // 2].kind != 1, f"a piece repeats record {entry // 2}, which is chained")
                 self.piece_records.append(entry // 2)
         require(index.pos == index.end, "something follows the entries of the index")
         require(pos == index_start, "something lies between the records and the index")
@@ -475,8 +410,9 @@ class Archive:
     def pieces(self):
         restore = functools.lru_cache(maxsize=8)(lambda number: self.records[number].restore())
         sha256 = hashlib.sha256()
+        piece = b""
         for number in self.piece_records:
-            piece = restore(number)
+            piece = self.records[number].restore(bytes(piece[-MAX_REACH:])) if self.records[number].kind == 1 else restore(number)
             sha256.update(piece)
             yield piece
         require(sha256.digest() == self.original_sha256, "wrong SHA-256 of the original")

@@ -184,7 +184,7 @@ struct brevis_decode_options {
  * Restores the original, front to back, through write. Every record is checked before its bytes are
  * passed on, and the original's size and SHA-256 at the end: only BREVIS_OK means that what was
  * written is the whole original. With write == NULL the archive is only verified.
- * Memory: about 20 MiB, and 55 MiB for each worker, whatever the archive's size.
+ * Memory: about 20 MiB, and at most 95 MiB for each worker, whatever the archive's size.
  */
 int brevis_archive_decode(const struct brevis_archive *archive,
 			  const struct brevis_decode_options *options, brevis_write_fn write,

@@ -7,8 +7,8 @@
 #include "core/base/error.h"
 
 /*
- * The paper's evaluation looks at 1,048,576 elements of each tensor. A sixteenth of that shows the
- * same productions.
+ * The paper's evaluation looks at 1,048,576 elements of each tensor. A sixteenth of that leads to
+ * archives of the same size, for a third of the time (docs/FINDINGS.md).
  */
 #define SAMPLE_TENSORS    4
 #define SAMPLE_EXPANSIONS 6 /* of which the pass of the fast preset takes one */

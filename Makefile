@@ -58,13 +58,13 @@ filter/hook_texts.c: scripts/make-hook-texts $(wildcard hooks/*)
 	mv $@.new $@
 
 # Compares with other compressors; scripts/bench builds and runs it.
-$(BUILD)/bench: $(wildcard scripts/bench*.c scripts/bench*.h) $(BUILD)/libbrevis.a
+$(BUILD)/bench: $(wildcard scripts/bench*.c scripts/bench*.h) scripts/load-file.h $(BUILD)/libbrevis.a
 	$(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(ALL_CFLAGS) -o $@ $(filter %.c %.a,$^) $(ALL_LDFLAGS) \
 		$(PKG_LIBS) $(shell pkg-config --libs liblz4 zlib)
 
 # Measures what guides the search; scripts/ablation builds and runs it.
-$(BUILD)/ablation: scripts/ablation.c $(BUILD)/libbrevis.a
-	$(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(PKG_LIBS)
+$(BUILD)/ablation: scripts/ablation.c scripts/load-file.h $(BUILD)/libbrevis.a
+	$(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(ALL_CFLAGS) -o $@ $(filter %.c %.a,$^) $(ALL_LDFLAGS) $(PKG_LIBS)
 
 .PHONY: check
 check:

@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "core/compress/pieces.h"
 #include "core/synthesis/calibrate.h"
+#include "scripts/load-file.h"
 
 #define BUDGETS_MAX 8
 
@@ -77,27 +77,6 @@ static int complain(const char *path, const char *why)
 }
 
 /* ---- the tensors of a file ------------------------------------------------------------------- */
-
-/* Reads all of path into memory that the caller frees, also after a failure. */
-static int load_file(const char *path, uint8_t **data, size_t *size)
-{
-	FILE *f = fopen(path, "rb");
-	struct stat st;
-	int r = -1;
-
-	if (!f || fstat(fileno(f), &st) != 0)
-		goto out;
-	*size = (size_t)st.st_size;
-	*data = malloc(*size + 1);
-	if (*data && fread(*data, 1, *size, f) == *size)
-		r = 0;
-	else if (!errno)
-		errno = EIO;
-out:
-	if (f)
-		fclose(f);
-	return r;
-}
 
 /* Adds a copy of a piece, which is aligned as the file's bytes are not. */
 static int add_piece(struct checkpoint *c, const uint8_t *data, size_t size,

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +21,7 @@
 #include <zstd.h>
 
 #include "scripts/bench-codecs.h"
+#include "scripts/load-file.h"
 
 #define DEFAULT_RUNS 5
 
@@ -213,27 +213,6 @@ static void print_machine(unsigned runs)
 }
 
 /* ---- files ---------------------------------------------------------------------------------- */
-
-/* Reads all of path into memory that the caller frees, also after a failure. */
-static int load_file(const char *path, uint8_t **data, size_t *size)
-{
-	FILE *f = fopen(path, "rb");
-	struct stat st;
-	int r = -1;
-
-	if (!f || fstat(fileno(f), &st) != 0)
-		goto out;
-	*size = (size_t)st.st_size;
-	*data = malloc(*size + 1);
-	if (*data && fread(*data, 1, *size, f) == *size)
-		r = 0;
-	else if (!errno)
-		errno = EIO;
-out:
-	if (f)
-		fclose(f);
-	return r;
-}
 
 static int bench_file(const char *path, unsigned runs, struct result results[BENCH_CODECS])
 {

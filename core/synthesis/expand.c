@@ -109,22 +109,6 @@ int expand_fields(const struct words *in, unsigned shift, unsigned width, struct
 	return BREVIS_OK;
 }
 
-/* k parts of F for each word of W. */
-#define DEFINE_SPLIT(W, F)                                                                         \
-	static void split_##W##_##F(const W *words, F *parts, unsigned k, unsigned width,          \
-				    size_t count)                                                  \
-	{                                                                                          \
-		F mask = (F)low_bits(width);                                                       \
-		unsigned j;                                                                        \
-		size_t i;                                                                          \
-                                                                                                   \
-		for (i = 0; i < count; i++)                                                        \
-			for (j = 0; j < k; j++)                                                    \
-				*parts++ = (F)((F)(words[i] >> (j * width)) & mask);               \
-	}
-
-FOR_EACH_PAIR(DEFINE_SPLIT)
-
 /* The parts of each byte; with a constant width the compiler vectorises the loop. */
 ALWAYS_INLINE void split_bytes(const uint8_t *in, unsigned width, uint8_t *out, size_t size)
 {
@@ -172,11 +156,8 @@ int expand_pack(const struct words *in, unsigned k, struct words *out, struct br
 
 	if (!words)
 		return BREVIS_E_NOMEM;
-	if (split_in_order(in, width, words))
-		return BREVIS_OK;
-#define CALL(W, F) split_##W##_##F(in->data, words, k, width, in->count)
-	DISPATCH_PAIR(in->width, width, CALL)
-#undef CALL
+	if (!split_in_order(in, width, words))
+		fields_unpack(in->data, in->width, words, k, in->count);
 	return BREVIS_OK;
 }
 

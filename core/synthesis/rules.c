@@ -61,10 +61,6 @@ static const struct rule_type types[RULES] = {
 /* An escape that does not promise to save one byte of so many is none. */
 #define ESCAPE_GAIN_MIN 512
 
-static bool keeps_words(enum rule parent);
-struct proposer;
-static bool is_tried(const struct proposer *p, enum rule rule);
-
 /* Nodes of an escape and its children. */
 #define ESCAPE_NODES 3
 
@@ -81,6 +77,51 @@ struct proposer {
 	uint64_t sample_price; /* bits */
 	struct brevis_error *err;
 };
+
+/* ---- types ---------------------------------------------------------------------------------- */
+
+/* True if the children of a node by this rule are words of the tensor, not fields of them. */
+static bool keeps_words(enum rule parent)
+{
+	return parent == RULES || parent == RULE_CONCAT || parent == RULE_REPEAT ||
+	       parent == RULE_FLIP || parent == RULE_MASK || parent >= RULE_SCAN_XOR;
+}
+
+/* A scan or a map of a scan or a map is another one, or hopeless. */
+static bool is_scan_or_map(enum rule parent)
+{
+	return parent >= RULE_SCAN_XOR && parent < RULES;
+}
+
+static bool is_allowed(enum rule rule, const struct words *words, const struct place *place)
+{
+	const struct rule_type *t = &types[rule];
+	unsigned width = words->width;
+
+	if (rule == RULE_LEAF)
+		return true;
+	/* A class is a stream without rows or columns; so is what an escape leaves. */
+	if (words->count < 2 || place->depth >= PROGRAM_MAX_DEPTH || place->parent == RULE_ROUTE ||
+	    place->parent == RULE_ESCAPE)
+		return false;
+	return width >= t->least && width <= t->most && (!t->bytes || width % 8 == 0) &&
+	       (!t->whole || keeps_words(place->parent));
+}
+
+unsigned rules_admissible(const struct words *words, const struct place *place)
+{
+	unsigned n = 0, rule;
+
+	for (rule = 0; rule < RULES; rule++)
+		n += is_allowed((enum rule)rule, words, place);
+	return n;
+}
+
+/* True if a rule may be tried here, with the effort there is. */
+static bool is_tried(const struct proposer *p, enum rule rule)
+{
+	return p->effort >= types[rule].effort && is_allowed(rule, &p->stream->words, p->place);
+}
 
 /* Adds a proposal unless it is hopeless: parts that are leaves now may gain, but not so much. */
 static struct proposal *propose(struct proposer *p, enum rule rule, uint64_t estimate)
@@ -483,49 +524,6 @@ static int propose_escape(struct proposer *p)
 }
 
 /* ---- all ------------------------------------------------------------------------------------ */
-
-/* True if the children of a node by this rule are words of the tensor, not fields of them. */
-static bool keeps_words(enum rule parent)
-{
-	return parent == RULES || parent == RULE_CONCAT || parent == RULE_REPEAT ||
-	       parent == RULE_FLIP || parent == RULE_MASK || parent >= RULE_SCAN_XOR;
-}
-
-/* A scan or a map of a scan or a map is another one, or hopeless. */
-static bool is_scan_or_map(enum rule parent)
-{
-	return parent >= RULE_SCAN_XOR && parent < RULES;
-}
-
-static bool is_allowed(enum rule rule, const struct words *words, const struct place *place)
-{
-	const struct rule_type *t = &types[rule];
-	unsigned width = words->width;
-
-	if (rule == RULE_LEAF)
-		return true;
-	/* A class is a stream without rows or columns; so is what an escape leaves. */
-	if (words->count < 2 || place->depth >= PROGRAM_MAX_DEPTH || place->parent == RULE_ROUTE ||
-	    place->parent == RULE_ESCAPE)
-		return false;
-	return width >= t->least && width <= t->most && (!t->bytes || width % 8 == 0) &&
-	       (!t->whole || keeps_words(place->parent));
-}
-
-unsigned rules_admissible(const struct words *words, const struct place *place)
-{
-	unsigned n = 0, rule;
-
-	for (rule = 0; rule < RULES; rule++)
-		n += is_allowed((enum rule)rule, words, place);
-	return n;
-}
-
-/* True if a rule may be tried here, with the effort there is. */
-static bool is_tried(const struct proposer *p, enum rule rule)
-{
-	return p->effort >= types[rule].effort && is_allowed(rule, &p->stream->words, p->place);
-}
 
 int rules_propose(struct stream *stream, const struct place *place, enum effort effort,
 		  unsigned room, struct proposals *out, struct brevis_error *err)

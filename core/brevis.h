@@ -177,7 +177,14 @@ int brevis_archive_nodes(const struct brevis_archive *archive, uint64_t i,
 			 struct brevis_node_info **nodes, size_t *count, struct brevis_error *err);
 
 struct brevis_decode_options {
-	unsigned threads; /* workers, at most 256; 0 means one for each processor */
+	unsigned threads; /* workers, at most 256; 0 means one for each processor. With more than
+			     one, digests have threads of their own beside them */
+
+	/**
+	 * For measuring: the original's SHA-256 is not computed; records are proven by their
+	 * checksums alone.
+	 */
+	bool codec_only;
 };
 
 /**
@@ -235,10 +242,23 @@ struct brevis_encode_options {
 	 * Archives of earlier revisions, most likely first. Their records are reused for tensors
 	 * that did not change. While the input equals the beginning of one of them, nothing is
 	 * compressed and nothing written. Array and archives must outlive the encoder.
-	 * What they say of themselves is believed: decode the result before you trust it.
+	 * A record that is taken over was decoded and compared with the input. But as long as the
+	 * input only equals an archive, what that says of itself is believed: see same_as.
 	 */
 	const struct brevis_archive *const *known;
 	size_t known_count;
+
+	/**
+	 * SHA-256 of the original, if the caller computes it anyhow; read when the input has ended.
+	 * NULL: the encoder computes it.
+	 */
+	const uint8_t *original_sha256;
+
+	/**
+	 * For measuring: new records are not decoded again, and no digest is computed; those in the
+	 * summary and in the archive are zeros.
+	 */
+	bool codec_only;
 };
 
 struct brevis_encode_summary {
@@ -247,9 +267,18 @@ struct brevis_encode_summary {
 
 	/**
 	 * The known archive of exactly this content, or NULL. If set, nothing was written, and the
-	 * archive_* members below describe nothing.
+	 * archive_* members below describe nothing. By its checksums and its digest it is the same;
+	 * decode it before you trust that.
 	 */
 	const struct brevis_archive *same_as;
+
+	/**
+	 * The input was compared with a known archive whose records proved to restore something
+	 * else. What was written is no archive, the members below describe nothing, and
+	 * why_unproven is a line about the cause. Encode the input again without that archive.
+	 */
+	bool unproven;
+	char why_unproven[256];
 
 	uint64_t archive_size;
 	uint8_t archive_sha256[BREVIS_SHA256_SIZE];
@@ -264,8 +293,9 @@ struct brevis_encode_summary {
 struct brevis_encoder;
 
 /**
- * Starts an archive that goes to write as it grows. Memory: about 100 MiB, and 100 MiB for
- * each worker, whatever the input's size. Decode the result before you trust it.
+ * Starts an archive that goes to write as it grows, on the calling thread. Every record is decoded
+ * and compared with what it was made of before it is written. Memory: about 100 MiB, and 100 MiB
+ * for each worker, whatever the input's size.
  */
 int brevis_encoder_new(const struct brevis_encode_options *options, brevis_write_fn write,
 		       void *ctx, struct brevis_encoder **out, struct brevis_error *err);
@@ -277,6 +307,13 @@ int brevis_encoder_write(struct brevis_encoder *encoder, const void *data, size_
 /** Says that the input has ended, and writes what is left of the archive. Call it once. */
 int brevis_encoder_finish(struct brevis_encoder *encoder, struct brevis_encode_summary *summary,
 			  struct brevis_error *err);
+
+/**
+ * After brevis_encoder_finish: reads back what was written, and tells whether it is, byte by byte,
+ * the archive whose records were proven. BREVIS_E_CHECKSUM if not.
+ */
+int brevis_encoder_check(struct brevis_encoder *encoder, const struct brevis_source *written,
+			 struct brevis_error *err);
 
 void brevis_encoder_free(struct brevis_encoder *encoder);
 

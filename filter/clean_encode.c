@@ -73,7 +73,7 @@ static int finish_encoder(struct cleaning *c, struct brevis_encode_summary *summ
 
 	if (brevis_encoder_finish(c->encoder, summary, &err) != BREVIS_OK)
 		return fail_encode(c, &err);
-	if (!summary->same_as)
+	if (!summary->same_as && !summary->unproven)
 		priors_trace(c->ws->priors, "clean", c->label, summary);
 	return 0;
 }
@@ -98,17 +98,14 @@ int cleaning_encode_source(struct cleaning *c, const struct brevis_source *sourc
 	}
 }
 
-/* Reads back the archive that was written. */
-static bool is_proven(struct cleaning *c, const struct brevis_encode_summary *summary,
-		      struct brevis_error *err)
+/* Reads back the archive that was written: it must be what the encoder has proven. */
+static bool is_proven(struct cleaning *c, struct brevis_error *err)
 {
 	struct object_file file;
 
 	snprintf(err->message, sizeof(err->message), "it cannot be read back");
 	return object_file_from_fd(&file, new_object_fd(c->object)) == 0 &&
-	       file.source.size == summary->archive_size &&
-	       source_restores(&file.source, c->ws->threads, summary->original_size,
-			       summary->original_sha256, err);
+	       brevis_encoder_check(c->encoder, &file.source, err) == BREVIS_OK;
 }
 
 static void remember(const struct cleaning *c, const struct brevis_encode_summary *summary,
@@ -156,7 +153,7 @@ static int finish_archive(struct cleaning *c, const struct brevis_encode_summary
 			new_object_report(c->object, cleaning_bytes_expected(c));
 			return cleaning_fail(c);
 		}
-		if (!is_proven(c, summary, &err))
+		if (!is_proven(c, &err))
 			return recover(c, summary, err.message);
 		if (new_object_place(c->object, &pointer) != 0)
 			return cleaning_fail(c);
@@ -336,6 +333,8 @@ int cleaning_finish_encode(struct cleaning *c)
 		return kept > 0 ? 0 : -1;
 	if (summary.same_as)
 		return finish_same(c, &summary);
+	if (summary.unproven)
+		return recover(c, &summary, summary.why_unproven);
 	encoded = (struct encoded){
 		summary.original_size, summary.original_sha256, {.size = summary.archive_size}};
 	pointer_set_oid(&encoded.archive, summary.archive_sha256);

@@ -13,7 +13,6 @@
 #include "filter/convert.h"
 #include "filter/output_file.h"
 #include "filter/progress.h"
-#include "filter/proof.h"
 #include "filter/report.h"
 #include "filter/stream.h"
 
@@ -78,15 +77,14 @@ static int encode_all(struct job *job, struct brevis_encode_summary *summary)
 	return 0;
 }
 
-/* Decodes what was written and compares it with what went in. */
-static int prove(struct job *job, const struct brevis_encode_summary *summary)
+/* Reads back what was written: it must be what the encoder has proven. */
+static int prove(struct job *job)
 {
 	struct object_file file;
 
 	if (object_file_from_fd(&file, output_file_fd(job->output)) != 0)
 		snprintf(job->err.message, sizeof(job->err.message), "%s", strerror(errno));
-	else if (source_restores(&file.source, job->arguments.threads, summary->original_size,
-				 summary->original_sha256, &job->err))
+	else if (brevis_encoder_check(job->encoder, &file.source, &job->err) == BREVIS_OK)
 		return 0;
 	return report_error("the archive made of %s does not restore it (%s); nothing was written, "
 			    "and this is a bug to report",
@@ -124,7 +122,7 @@ static int compress(struct job *job, const char *out)
 	if (encode_all(job, &summary) != 0 || output_file_flush(job->output) != 0)
 		goto out;
 	/* A pipe cannot be read back; its receiver has the checksums. */
-	if (output_file_fd(job->output) >= 0 && prove(job, &summary) != 0)
+	if (output_file_fd(job->output) >= 0 && prove(job) != 0)
 		goto out;
 	if (output_file_commit(job->output) != 0)
 		goto out;

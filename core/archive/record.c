@@ -94,9 +94,9 @@ static int decode_program(struct span body, const struct record_head *head,
 	return status;
 }
 
-int record_decode(const void *record, size_t size, const struct record_head *head,
-		  const struct codebook *codebook, struct span before, void *raw,
-		  struct brevis_error *err)
+int record_restore(const void *record, size_t size, const struct record_head *head,
+		   const struct codebook *codebook, struct span before, void *raw,
+		   struct brevis_error *err)
 {
 	struct span in = span_of(record, size);
 	struct record_head found;
@@ -107,10 +107,17 @@ int record_decode(const void *record, size_t size, const struct record_head *hea
 	if (!record_head_equal(&found, head))
 		return error_set(err, BREVIS_E_CHECKSUM, "the archive changed while it was read");
 	if (record_is_bytes(&found))
-		status = decode_bytes(in, found.kind == RECORD_CHAINED, before, raw, head->raw_size,
-				      err);
-	else
-		status = decode_program(in, head, codebook, raw, err);
+		return decode_bytes(in, found.kind == RECORD_CHAINED, before, raw, head->raw_size,
+				    err);
+	return decode_program(in, head, codebook, raw, err);
+}
+
+int record_decode(const void *record, size_t size, const struct record_head *head,
+		  const struct codebook *codebook, struct span before, void *raw,
+		  struct brevis_error *err)
+{
+	int status = record_restore(record, size, head, codebook, before, raw, err);
+
 	if (!status && checksum64(raw, head->raw_size) != head->checksum)
 		return error_set(err, BREVIS_E_CHECKSUM, "checksum does not match");
 	return status;

@@ -44,6 +44,14 @@ int record_decode(const void *record, size_t size, const struct record_head *hea
 		  const struct codebook *codebook, struct span before, void *raw,
 		  struct brevis_error *err);
 
+/**
+ * The same without the checksum: for who compares all of the bytes with those that the record was
+ * made of.
+ */
+int record_restore(const void *record, size_t size, const struct record_head *head,
+		   const struct codebook *codebook, struct span before, void *raw,
+		   struct brevis_error *err);
+
 /** The end of a piece of bytes that a chained record behind it may refer to. */
 struct span record_reach(const void *raw, size_t raw_size);
 

@@ -1,38 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/archive/writer.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#include "core/base/digest.h"
 #include "core/base/error.h"
+
+/* What was written is read back in steps that stay in cache. */
+#define READ_BACK_STEP ((size_t)512 << 10)
 
 static int emit(struct archive_writer *w, const void *data, size_t size, struct brevis_error *err)
 {
 	if (w->write(w->ctx, data, size))
 		return error_set(err, BREVIS_E_IO, "the archive could not be written");
-	brevis_sha256_update(w->sha, data, size);
+	if (w->hasher) {
+		w->ticket = hasher_add(w->hasher, data, size);
+		content_keyer_update(w->keyer, data, size);
+	}
 	w->size += size;
 	return BREVIS_OK;
 }
 
 int archive_writer_begin(struct archive_writer *w, brevis_write_fn write, void *ctx,
-			 struct span codebook, struct brevis_error *err)
+			 enum archive_hash hash, struct span codebook, struct brevis_error *err)
 {
 	struct buffer head = BUFFER_INIT;
 	int status;
 
 	*w = (struct archive_writer){.write = write, .ctx = ctx};
-	w->sha = brevis_sha256_new();
+	if (hash != HASH_NOT) {
+		w->hasher = hasher_new(hash == HASH_BESIDE);
+		w->keyer = content_keyer_new();
+	}
 	buffer_append(&head, WIRE_MAGIC, BREVIS_MAGIC_SIZE);
 	buffer_u8(&head, BREVIS_FORMAT_VERSION);
 	buffer_u8(&head, 0); /* features */
 	buffer_varint(&head, span_left(&codebook));
 	buffer_append(&head, codebook.at, span_left(&codebook));
-	if (!w->sha || buffer_failed(&head)) {
+	if ((hash != HASH_NOT && (!w->hasher || !w->keyer)) || buffer_failed(&head)) {
 		status = error_nomem(err);
 	} else {
 		w->head_checksum = checksum64(head.data, head.size);
 		status = emit(w, head.data, head.size, err);
+		hasher_wait(w->hasher, w->ticket);
 	}
 	buffer_release(&head);
 	return status;
@@ -91,15 +101,43 @@ int archive_writer_finish(struct archive_writer *w, const struct archive_origina
 
 	build_end(w, original, &end);
 	status = buffer_failed(&end) ? error_nomem(err) : emit(w, end.data, end.size, err);
-	if (!status)
-		brevis_sha256_final(w->sha, sha256);
+	if (!status && w->hasher) {
+		hasher_final(w->hasher, sha256);
+		w->key = content_keyer_end(w->keyer);
+	}
 	buffer_release(&end);
+	return status;
+}
+
+int archive_writer_check(struct archive_writer *w, const struct brevis_source *source,
+			 struct brevis_error *err)
+{
+	uint8_t *step = malloc(READ_BACK_STEP);
+	uint64_t offset = 0;
+	int status = step ? BREVIS_OK : error_nomem(err);
+
+	if (!status && source->size != w->size)
+		status = error_set(err, BREVIS_E_CHECKSUM, "it has another size than was written");
+	while (!status && offset < w->size) {
+		uint64_t left = w->size - offset;
+		size_t n = left < READ_BACK_STEP ? (size_t)left : READ_BACK_STEP;
+
+		if (source->read_at(source->ctx, step, n, offset))
+			status = error_set(err, BREVIS_E_IO, "it cannot be read back");
+		else
+			content_keyer_update(w->keyer, step, n);
+		offset += n;
+	}
+	if (!content_key_equal(content_keyer_end(w->keyer), w->key) && !status)
+		status = error_set(err, BREVIS_E_CHECKSUM, "it is not what was written");
+	free(step);
 	return status;
 }
 
 void archive_writer_release(struct archive_writer *w)
 {
-	brevis_sha256_free(w->sha);
+	hasher_free(w->hasher);
+	content_keyer_free(w->keyer);
 	buffer_release(&w->entries);
 	*w = (struct archive_writer){0};
 }

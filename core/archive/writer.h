@@ -5,11 +5,23 @@
 
 #include "core/archive/wire.h"
 #include "core/base/buffer.h"
+#include "core/base/digest.h"
+#include "core/base/hasher.h"
+
+/** How the digest of an archive comes about. */
+enum archive_hash {
+	HASH_NOT,    /* it does not: nobody wants it, and nobody will check what was written */
+	HASH_INLINE, /* while it is written */
+	HASH_BESIDE  /* on a thread of its own */
+};
 
 struct archive_writer {
 	brevis_write_fn write;
 	void *ctx;
-	struct brevis_sha256 *sha;
+	struct hasher *hasher;       /* NULL: it is not hashed */
+	uint64_t ticket;             /* of the hasher, for what was written last */
+	struct content_keyer *keyer; /* of all that is written */
+	struct content_key key;      /* which it has in the end */
 	uint64_t head_checksum;
 	uint64_t size;    /* bytes written */
 	uint64_t pieces;  /* added so far */
@@ -30,18 +42,29 @@ struct archive_original {
  * Writes the head, with the bytes of a codebook or none. Release the writer whatever this returns.
  */
 int archive_writer_begin(struct archive_writer *w, brevis_write_fn write, void *ctx,
-			 struct span codebook, struct brevis_error *err);
+			 enum archive_hash hash, struct span codebook, struct brevis_error *err);
 
-/** Adds the next piece with its record. */
+/**
+ * Adds the next piece with its record, whose bytes must stay as they are until
+ * hasher_wait(w->hasher, w->ticket), with the ticket of that moment.
+ */
 int archive_writer_record(struct archive_writer *w, const void *record, size_t size,
 			  struct brevis_error *err);
 
 /** Adds the next piece as a repetition of an earlier record, by its number. */
 int archive_writer_repeat(struct archive_writer *w, uint64_t record, struct brevis_error *err);
 
-/** Writes index and tail; gives the archive's own digest. w->size is the archive's size then. */
+/** Writes index and tail; gives the archive's own digest, if there is one. w->size is the archive's
+ * size then. */
 int archive_writer_finish(struct archive_writer *w, const struct archive_original *original,
 			  uint8_t sha256[BREVIS_SHA256_SIZE], struct brevis_error *err);
+
+/**
+ * After archive_writer_finish: reads an archive and tells whether it is, byte by byte, what was
+ * written. BREVIS_E_CHECKSUM if not.
+ */
+int archive_writer_check(struct archive_writer *w, const struct brevis_source *source,
+			 struct brevis_error *err);
 
 void archive_writer_release(struct archive_writer *w);
 

@@ -3,9 +3,9 @@
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/rand.h>
+#include <stdbool.h>
 #include <stdlib.h>
-#include <sys/random.h>
-#include <time.h>
 #include <xxhash.h>
 
 struct brevis_sha256 {
@@ -26,7 +26,7 @@ struct brevis_sha256 *brevis_sha256_new(void)
 	return sha;
 }
 
-/* OpenSSL's SHA-256 cannot fail once it was initialised; if it does, no digest can be trusted. */
+/* OpenSSL's digests cannot fail once they were initialised; if one does, none can be trusted. */
 static void must(int ok)
 {
 	if (ok != 1)
@@ -66,19 +66,76 @@ uint64_t checksum64_chain(uint64_t checksum, const void *data, size_t len)
 	return XXH3_64bits_withSeed(data, len, checksum);
 }
 
-uint64_t content_secret(void)
-{
-	uint64_t secret;
+/* ---- keys of contents ----------------------------------------------------------------------- */
 
-	/* Cannot fail for so few bytes once the system is up; before that any value does. */
-	if (getrandom(&secret, sizeof(secret), GRND_NONBLOCK) != (ssize_t)sizeof(secret))
-		secret = (uint64_t)(uintptr_t)&secret ^ (uint64_t)time(NULL);
-	return secret;
+/* OpenSSL counts in int. */
+#define UPDATE_MAX ((size_t)1 << 30)
+
+struct content_keyer {
+	EVP_CIPHER_CTX *evp;
+	bool begun;
+};
+
+struct content_keyer *content_keyer_new(void)
+{
+	struct content_keyer *keyer = calloc(1, sizeof(*keyer));
+	uint8_t secret[16];
+
+	if (!keyer)
+		return NULL;
+	keyer->evp = EVP_CIPHER_CTX_new();
+	if (RAND_bytes(secret, sizeof(secret)) != 1 || !keyer->evp ||
+	    EVP_EncryptInit_ex(keyer->evp, EVP_aes_128_gcm(), NULL, secret, NULL) != 1) {
+		content_keyer_free(keyer);
+		return NULL;
+	}
+	return keyer;
 }
 
-struct content_key content_key_of(const void *data, size_t len, uint64_t secret)
+void content_keyer_free(struct content_keyer *keyer)
 {
-	XXH128_hash_t hash = XXH3_128bits_withSeed(data, len, secret);
+	if (!keyer)
+		return;
+	EVP_CIPHER_CTX_free(keyer->evp);
+	free(keyer);
+}
 
-	return (struct content_key){hash.low64, hash.high64};
+/* Each content starts from the same nonce: equal contents must have equal tags. That would be wrong
+ * for tags that anybody sees. */
+static void begin(struct content_keyer *keyer)
+{
+	static const uint8_t nonce[12];
+
+	must(EVP_EncryptInit_ex(keyer->evp, NULL, NULL, NULL, nonce));
+	keyer->begun = true;
+}
+
+void content_keyer_update(struct content_keyer *keyer, const void *data, size_t len)
+{
+	const uint8_t *at = data;
+	int taken;
+
+	if (!keyer->begun)
+		begin(keyer);
+	while (len) {
+		size_t n = len < UPDATE_MAX ? len : UPDATE_MAX;
+
+		must(EVP_EncryptUpdate(keyer->evp, NULL, &taken, at, (int)n));
+		at += n;
+		len -= n;
+	}
+}
+
+struct content_key content_keyer_end(struct content_keyer *keyer)
+{
+	struct content_key key;
+	uint8_t nothing[16];
+	int written;
+
+	if (!keyer->begun)
+		begin(keyer);
+	keyer->begun = false;
+	must(EVP_EncryptFinal_ex(keyer->evp, nothing, &written));
+	must(EVP_CIPHER_CTX_ctrl(keyer->evp, EVP_CTRL_AEAD_GET_TAG, sizeof(key), &key));
+	return key;
 }

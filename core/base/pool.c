@@ -13,6 +13,14 @@ struct ticket {
 	bool done;
 };
 
+struct pool;
+
+struct worker {
+	struct pool *pool;
+	unsigned number;
+	pthread_t thread;
+};
+
 /*
  * A ring of tickets, addressed by counters that only grow (modulo capacity):
  *
@@ -21,9 +29,9 @@ struct ticket {
  * [taken, started) are running or done, [started, submitted) wait for a worker.
  */
 struct pool {
-	void (*run)(void *job);
-	pthread_t *threads;
-	unsigned thread_count;
+	void (*run)(void *job, unsigned worker);
+	struct worker *workers;
+	unsigned worker_count;
 	struct ticket *ring;
 	size_t capacity;
 	size_t taken;
@@ -32,7 +40,7 @@ struct pool {
 	bool stopping;
 	pthread_mutex_t lock;
 	pthread_cond_t work; /* submitted grew, or stopping */
-	pthread_cond_t done; /* a ticket is done */
+	pthread_cond_t done; /* the oldest ticket is done */
 };
 
 static unsigned processors(void)
@@ -62,8 +70,10 @@ static struct ticket *ticket_at(struct pool *pool, size_t number)
 
 static void *work(void *arg)
 {
-	struct pool *pool = arg;
+	struct worker *worker = arg;
+	struct pool *pool = worker->pool;
 	struct ticket *ticket;
+	size_t number;
 
 	pthread_mutex_lock(&pool->lock);
 	for (;;) {
@@ -71,31 +81,38 @@ static void *work(void *arg)
 			pthread_cond_wait(&pool->work, &pool->lock);
 		if (pool->stopping)
 			break;
-		ticket = ticket_at(pool, pool->started++);
+		number = pool->started++;
+		ticket = ticket_at(pool, number);
 		pthread_mutex_unlock(&pool->lock);
-		pool->run(ticket->job);
+		pool->run(ticket->job, worker->number);
 		pthread_mutex_lock(&pool->lock);
 		ticket->done = true;
-		pthread_cond_signal(&pool->done);
+		if (number == pool->taken)
+			pthread_cond_signal(&pool->done);
 	}
 	pthread_mutex_unlock(&pool->lock);
 	return NULL;
 }
 
 /* Workers take no signals: the program's handlers run on the thread that owns the pool. */
-static void start_threads(struct pool *pool, unsigned threads)
+static void start_workers(struct pool *pool, unsigned count)
 {
 	sigset_t all, before;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	while (pool->thread_count < threads &&
-	       !pthread_create(&pool->threads[pool->thread_count], NULL, work, pool))
-		pool->thread_count++;
+	while (pool->worker_count < count) {
+		struct worker *worker = &pool->workers[pool->worker_count];
+
+		*worker = (struct worker){.pool = pool, .number = pool->worker_count};
+		if (pthread_create(&worker->thread, NULL, work, worker))
+			break;
+		pool->worker_count++;
+	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-struct pool *pool_new(unsigned threads, size_t capacity, void (*run)(void *job))
+struct pool *pool_new(unsigned threads, size_t capacity, void (*run)(void *job, unsigned worker))
 {
 	struct pool *pool = calloc(1, sizeof(*pool));
 
@@ -107,13 +124,13 @@ struct pool *pool_new(unsigned threads, size_t capacity, void (*run)(void *job))
 	pool->run = run;
 	pool->capacity = capacity;
 	pool->ring = calloc(capacity, sizeof(*pool->ring));
-	pool->threads = calloc(threads + 1, sizeof(*pool->threads));
-	if (!pool->ring || !pool->threads) {
+	pool->workers = calloc(threads + 1, sizeof(*pool->workers));
+	if (!pool->ring || !pool->workers) {
 		pool_free(pool);
 		return NULL;
 	}
 	if (threads > 1)
-		start_threads(pool, threads);
+		start_workers(pool, threads);
 	return pool;
 }
 
@@ -126,8 +143,8 @@ void pool_submit(struct pool *pool, void *job)
 {
 	struct ticket *ticket = ticket_at(pool, pool->submitted);
 
-	if (!pool->thread_count) {
-		pool->run(job);
+	if (!pool->worker_count) {
+		pool->run(job, 0);
 		*ticket = (struct ticket){job, true};
 		pool->started = ++pool->submitted;
 		return;
@@ -137,6 +154,18 @@ void pool_submit(struct pool *pool, void *job)
 	pool->submitted++;
 	pthread_cond_signal(&pool->work);
 	pthread_mutex_unlock(&pool->lock);
+}
+
+bool pool_ready(struct pool *pool)
+{
+	bool ready;
+
+	if (!pool_pending(pool))
+		return false;
+	pthread_mutex_lock(&pool->lock);
+	ready = ticket_at(pool, pool->taken)->done;
+	pthread_mutex_unlock(&pool->lock);
+	return ready;
 }
 
 void *pool_take(struct pool *pool)
@@ -163,12 +192,12 @@ void pool_free(struct pool *pool)
 	pool->stopping = true;
 	pthread_cond_broadcast(&pool->work);
 	pthread_mutex_unlock(&pool->lock);
-	for (i = 0; i < pool->thread_count; i++)
-		pthread_join(pool->threads[i], NULL);
+	for (i = 0; i < pool->worker_count; i++)
+		pthread_join(pool->workers[i].thread, NULL);
 	pthread_cond_destroy(&pool->work);
 	pthread_cond_destroy(&pool->done);
 	pthread_mutex_destroy(&pool->lock);
-	free(pool->threads);
+	free(pool->workers);
 	free(pool->ring);
 	free(pool);
 }

@@ -9,6 +9,7 @@
 #ifndef CORE_BASE_POOL_H
 #define CORE_BASE_POOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct pool;
@@ -20,17 +21,20 @@ struct pool;
 unsigned pool_threads(unsigned wanted);
 
 /**
- * Starts threads workers, each of which calls run(job) for one job after another. At most capacity
- * jobs can be under way. With one thread (or if none can be started) pool_submit runs the job
- * itself. Returns NULL when memory is short.
+ * Starts threads workers, each of which calls run(job, worker) for one job after another; worker is
+ * its number, from 0. At most capacity jobs can be under way. With one thread (or if none can be
+ * started) pool_submit runs the job itself, as worker 0. Returns NULL when memory is short.
  */
-struct pool *pool_new(unsigned threads, size_t capacity, void (*run)(void *job));
+struct pool *pool_new(unsigned threads, size_t capacity, void (*run)(void *job, unsigned worker));
 
 /** Jobs submitted and not taken yet. */
 size_t pool_pending(const struct pool *pool);
 
 /** Hands a job over. The caller keeps pool_pending() below the capacity. */
 void pool_submit(struct pool *pool, void *job);
+
+/** True if there is an oldest job and pool_take would not wait for it. */
+bool pool_ready(struct pool *pool);
 
 /** Waits for the oldest job to be finished and gives it back; NULL if there is none. */
 void *pool_take(struct pool *pool);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pipeline from a file to its archive. The calling thread cuts the stream into pieces, hashes
- * them and recognises those that are known; workers turn the others into records; the calling
- * thread writes the records in source order.
+ * The pipeline from a file to its archive. The calling thread cuts the stream into pieces and
+ * recognises those that are known; workers turn the others into records, and prove each by decoding
+ * it; the calling thread writes the records in source order. Two hashers beside all that make the
+ * SHA-256 of the original and of the archive.
  *
  *     following:  the input equals the beginning of a known archive; pieces are only compared
  *         |  the first piece that differs, or the end of the input
@@ -20,73 +21,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/archive/record_table.h"
-#include "core/archive/writer.h"
-#include "core/base/digest.h"
 #include "core/base/error.h"
-#include "core/base/pool.h"
-#include "core/compress/encode_job.h"
-#include "core/compress/guide.h"
-#include "core/compress/revisions.h"
-#include "core/compress/window.h"
+#include "core/compress/encoder.h"
 
-enum encoder_phase { FOLLOWING, GATHERING, WRITING };
+/* Makes all that has to be allocated. */
+static int allocate(struct brevis_encoder *e, const struct brevis_encode_options *options,
+		    struct brevis_error *err)
+{
+	bool hashes = !options->codec_only && !options->original_sha256;
+	size_t i;
 
-struct brevis_encoder {
-	struct archive_writer writer;
-	brevis_write_fn write;
-	void *ctx;
-	struct piece_cutter cutter;
-	struct revisions revisions;
-	enum encoder_phase phase;
-	struct window window;
-	struct guide guide;
-	struct record_options record_options;
-	struct record_table records; /* of this archive; value: number */
-	uint64_t record_count;
-	uint64_t secret;    /* of the keys */
-	struct buffer keys; /* a struct content_key of each record; of each piece while following */
-	struct buffer kinds;  /* a byte for each record that was written */
-	struct buffer before; /* what a chained record of the next piece would refer to */
-	uint64_t reused_count;
-	struct pool *pool;
-	struct encode_job *jobs;
-	size_t job_count;
-	struct encode_job *growing; /* the job of the growing piece */
-	uint64_t submitted;
-	struct brevis_sha256 *sha;
-	int status; /* the first failure */
-};
+	/* One piece for each worker, one that is ready for it, one that grows. */
+	e->job_count = e->threads > 1 ? e->threads + 2 : 1;
+	e->jobs = calloc(e->job_count, sizeof(*e->jobs));
+	e->frame.scratches = calloc(e->threads, sizeof(*e->frame.scratches));
+	e->keyer = content_keyer_new();
+	e->hasher = hashes ? hasher_new(e->threads > 1) : NULL;
+	e->pool = pool_new(e->threads, e->job_count, encode_job_run);
+	if (!e->jobs || !e->frame.scratches || !e->keyer || (hashes && !e->hasher) || !e->pool)
+		return error_nomem(err);
+	for (i = 0; i < e->job_count; i++)
+		e->jobs[i].frame = &e->frame;
+	return BREVIS_OK;
+}
 
 int brevis_encoder_new(const struct brevis_encode_options *options, brevis_write_fn write,
 		       void *ctx, struct brevis_encoder **out, struct brevis_error *err)
 {
 	static const struct brevis_encode_options defaults;
 	struct brevis_encoder *e = calloc(1, sizeof(*e));
-	unsigned threads;
-	size_t i;
 	int status;
 
 	if (!e)
 		return error_nomem(err);
 	if (!options)
 		options = &defaults;
-	threads = pool_threads(options->threads);
-	/* One piece for each worker, one that is ready for it, one that grows. */
-	e->job_count = threads > 1 ? threads + 2 : 1;
+	e->threads = pool_threads(options->threads);
 	e->write = write;
 	e->ctx = ctx;
 	e->phase = options->known_count > 0 ? FOLLOWING : GATHERING;
+	e->codec_only = options->codec_only;
+	e->original_sha256 = options->original_sha256;
 	guide_init(&e->guide, options);
-	e->record_options.programs.preset = options->preset;
-	e->record_options.bytes = bytes_options_of(options->preset);
-	e->secret = content_secret();
-	e->jobs = calloc(e->job_count, sizeof(*e->jobs));
-	e->sha = brevis_sha256_new();
-	e->pool = pool_new(threads, e->job_count, encode_job_run);
-	status = e->jobs && e->sha && e->pool ? BREVIS_OK : error_nomem(err);
-	for (i = 0; !status && i < e->job_count; i++)
-		e->jobs[i].options = &e->record_options;
+	e->frame.options.programs.preset = options->preset;
+	e->frame.options.bytes = bytes_options_of(options->preset);
+	e->frame.revisions = &e->revisions;
+	e->frame.prove = !options->codec_only;
+	status = allocate(e, options, err);
 	if (!status)
 		status = piece_cutter_init(&e->cutter, err);
 	if (!status)
@@ -104,151 +85,26 @@ void brevis_encoder_free(struct brevis_encoder *e)
 
 	if (!e)
 		return;
+	/* First whoever reads what is freed then. */
 	pool_free(e->pool);
+	hasher_free(e->hasher);
+	archive_writer_release(&e->writer);
 	for (i = 0; e->jobs && i < e->job_count; i++)
 		encode_job_release(&e->jobs[i]);
 	free(e->jobs);
-	brevis_sha256_free(e->sha);
+	for (i = 0; e->frame.scratches && i < e->threads; i++)
+		free(e->frame.scratches[i].data);
+	free(e->frame.scratches);
 	window_release(&e->window);
 	guide_release(&e->guide);
 	piece_cutter_release(&e->cutter);
 	revisions_release(&e->revisions);
 	record_table_release(&e->records);
+	content_keyer_free(e->keyer);
 	buffer_release(&e->keys);
 	buffer_release(&e->kinds);
 	buffer_release(&e->before);
-	archive_writer_release(&e->writer);
 	free(e);
-}
-
-/* Writes the next record. */
-static int put_record(struct brevis_encoder *e, const struct buffer *record,
-		      struct brevis_error *err)
-{
-	buffer_u8(&e->kinds, record->data[0]);
-	if (buffer_failed(&e->kinds))
-		return error_nomem(err);
-	return archive_writer_record(&e->writer, record->data, record->size, err);
-}
-
-/* Writes the oldest job's piece. */
-static int deliver(struct brevis_encoder *e, struct brevis_error *err)
-{
-	struct encode_job *job = pool_take(e->pool);
-
-	if (job->status) {
-		if (err)
-			*err = job->err;
-		return job->status;
-	}
-	if (job->repeats)
-		return archive_writer_repeat(&e->writer, job->earlier, err);
-	e->reused_count += job->reused;
-	return put_record(e, &job->record, err);
-}
-
-static struct content_key *key_at(const struct brevis_encoder *e, uint64_t i)
-{
-	return (struct content_key *)(void *)e->keys.data + i;
-}
-
-/* Copies the pieces that the input has in common with the archive that was followed. */
-static int copy_followed(struct brevis_encoder *e, struct brevis_error *err)
-{
-	const struct brevis_archive *known = e->revisions.followed;
-	struct buffer record = BUFFER_INIT;
-	uint64_t i;
-	int status = BREVIS_OK;
-
-	for (i = 0; i < e->revisions.pieces && !status; i++) {
-		const struct piece_entry *piece = &known->pieces[i];
-		const struct record_entry *entry = &known->records[piece->record];
-
-		if (piece->repeats) {
-			status = archive_writer_repeat(&e->writer, piece->record, err);
-			continue;
-		}
-		buffer_clear(&record);
-		if (!buffer_extend(&record, entry->size) ||
-		    record_table_add(&e->records, &entry->head, e->record_count))
-			status = error_nomem(err);
-		if (!status)
-			status = archive_read_record(known, piece->record, record.data, err);
-		if (!status)
-			status = put_record(e, &record, err);
-		*key_at(e, e->record_count++) = *key_at(e, i);
-		e->reused_count++;
-	}
-	e->keys.size = e->record_count * sizeof(struct content_key);
-	buffer_release(&record);
-	return status;
-}
-
-/*
- * Looks for an earlier record that restores the job's piece. Checksums can be forged to be alike:
- * only the key tells that a piece repeats an earlier one. A chained record cannot be repeated.
- */
-static int find_earlier(struct brevis_encoder *e, struct encode_job *job,
-			const struct content_key *key, struct brevis_error *err)
-{
-	int status = BREVIS_OK;
-
-	job->repeats = record_table_find(&e->records, &job->head, &job->earlier) &&
-		       content_key_equal(*key_at(e, job->earlier), *key);
-	if (!job->repeats || !record_is_bytes(&job->head))
-		return BREVIS_OK;
-	while (!status && job->earlier >= e->kinds.size)
-		status = deliver(e, err);
-	job->repeats = !status && e->kinds.data[job->earlier] != RECORD_CHAINED;
-	return status;
-}
-
-/* Keeps what a record behind this piece may refer to. Returns -1 when memory is short. */
-static int remember(struct brevis_encoder *e, const struct encode_job *job)
-{
-	struct span reach = record_reach(job->raw, job->head.raw_size);
-
-	buffer_clear(&e->before);
-	if (record_is_bytes(&job->head))
-		buffer_append(&e->before, reach.at, span_left(&reach));
-	return buffer_failed(&e->before) ? -1 : 0;
-}
-
-/* Gives the job what is before its piece, and keeps what is before the next one. */
-static int link_pieces(struct brevis_encoder *e, struct encode_job *job)
-{
-	struct buffer spare = job->before;
-
-	job->before = e->before;
-	e->before = spare;
-	if (!record_is_bytes(&job->head))
-		buffer_clear(&job->before);
-	return remember(e, job);
-}
-
-/* Gives the piece that has just ended to the workers, or finds that it needs no work. */
-static int submit(struct brevis_encoder *e, const struct content_key *key, struct brevis_error *err)
-{
-	struct encode_job *job = e->growing;
-	int status = find_earlier(e, job, key, err);
-
-	if (!status && link_pieces(e, job))
-		status = error_nomem(err);
-	if (status)
-		return status;
-	job->known = NULL;
-	if (!job->repeats) {
-		revisions_find(&e->revisions, &job->head, &job->known, &job->known_record);
-		buffer_append(&e->keys, key, sizeof(*key));
-		if (buffer_failed(&e->keys) ||
-		    record_table_add(&e->records, &job->head, e->record_count))
-			return error_nomem(err);
-		e->record_count++;
-	}
-	e->growing = NULL;
-	e->submitted++;
-	pool_submit(e->pool, job);
-	return BREVIS_OK;
 }
 
 /* ---- from gathering to writing -------------------------------------------------------------- */
@@ -267,29 +123,16 @@ static bool is_decided(struct brevis_encoder *e)
 	       (e->cutter.phase == PIECES_REST && !e->cutter.described);
 }
 
-static int begin_piece(struct brevis_encoder *e, struct brevis_error *err);
-
-/* Writes what was followed, and gives what was held back to the workers. */
-static int start_writing(struct brevis_encoder *e, struct brevis_error *err)
+/* Gives what was held back to the workers. */
+static int submit_window(struct brevis_encoder *e, struct brevis_error *err)
 {
-	struct span none = {0};
 	size_t i;
-	const struct model *model = &e->guide.model;
-	int status = guide_decide(&e->guide, family_of(e), &e->revisions, &e->window, err);
+	int status = BREVIS_OK;
 
-	e->record_options.programs.prior = model->prior;
-	e->record_options.programs.codebook = model->codebook;
-	if (!status)
-		status = archive_writer_begin(
-			&e->writer, e->write, e->ctx,
-			model->codebook ? codebook_bytes(model->codebook) : none, err);
-	if (!status)
-		status = copy_followed(e, err);
-	e->phase = WRITING;
 	for (i = 0; i < e->window.count && !status; i++) {
 		struct held_piece *held = &e->window.pieces[i];
 
-		status = begin_piece(e, err);
+		status = records_begin(e, err);
 		if (status)
 			break;
 		free(e->growing->raw);
@@ -297,18 +140,50 @@ static int start_writing(struct brevis_encoder *e, struct brevis_error *err)
 		e->growing->capacity = held->capacity;
 		e->growing->head = held->head;
 		e->growing->kind = held->kind;
+		e->growing->hashed = held->hashed;
 		held->raw = NULL;
-		status = submit(e, &held->key, err);
+		status = records_submit(e, &held->key, err);
 	}
-	window_release(&e->window);
+	/* If that failed there may be pieces that are still being hashed. */
+	if (!status)
+		window_release(&e->window);
 	return status;
+}
+
+/* Writes what was followed, and begins to write what is new. */
+static int start_writing(struct brevis_encoder *e, struct brevis_error *err)
+{
+	struct span none = {0};
+	const struct model *model = &e->guide.model;
+	int status = guide_decide(&e->guide, family_of(e), &e->revisions, &e->window, err);
+
+	e->frame.options.programs.prior = model->prior;
+	e->frame.options.programs.codebook = model->codebook;
+	if (!status)
+		status = archive_writer_begin(
+			&e->writer, e->write, e->ctx,
+			e->codec_only    ? HASH_NOT
+			: e->threads > 1 ? HASH_BESIDE
+					 : HASH_INLINE,
+			model->codebook ? codebook_bytes(model->codebook) : none, err);
+	if (!status)
+		status = records_copy_followed(e, err);
+	e->phase = WRITING;
+	return status ? status : submit_window(e, err);
 }
 
 /* Holds the growing piece back. */
 static int hold(struct brevis_encoder *e, const struct content_key *key, struct brevis_error *err)
 {
 	struct encode_job *job = e->growing;
-	struct held_piece piece = {job->raw, job->capacity, job->head, job->kind, *key};
+	struct held_piece piece = {
+		.raw = job->raw,
+		.capacity = job->capacity,
+		.head = job->head,
+		.kind = job->kind,
+		.key = *key,
+		.hashed = job->hashed,
+	};
 
 	/* Pieces must not hold buffers that are much larger. */
 	if (job->capacity > job->head.raw_size + (size_t)job->head.raw_size / 4) {
@@ -317,6 +192,7 @@ static int hold(struct brevis_encoder *e, const struct content_key *key, struct 
 			return error_nomem(err);
 		memcpy(piece.raw, job->raw, job->head.raw_size);
 		piece.capacity = job->head.raw_size;
+		piece.hashed = 0;
 	}
 	if (window_add(&e->window, &piece)) {
 		if (piece.raw != job->raw)
@@ -327,30 +203,48 @@ static int hold(struct brevis_encoder *e, const struct content_key *key, struct 
 		job->raw = NULL;
 		job->capacity = 0;
 	}
-	job->head.raw_size = 0;
 	e->growing = NULL;
 	return BREVIS_OK;
+}
+
+/* Adds the growing piece to what is followed. *follows: an archive goes on with it. */
+static int follow(struct brevis_encoder *e, const struct content_key *key, bool *follows,
+		  struct brevis_error *err)
+{
+	struct encode_job *job = e->growing;
+
+	job->head.checksum = checksum64(job->raw, job->head.raw_size);
+	*follows = revisions_follow(&e->revisions, &job->head);
+	if (!*follows) {
+		e->phase = GATHERING;
+		return BREVIS_OK;
+	}
+	e->growing = NULL;
+	buffer_append(&e->keys, key, sizeof(*key));
+	return records_remember(e, job) || buffer_failed(&e->keys) ? error_nomem(err) : BREVIS_OK;
 }
 
 static int end_piece(struct brevis_encoder *e, const struct piece_kind *kind,
 		     struct brevis_error *err)
 {
 	struct encode_job *job = e->growing;
-	struct content_key key = content_key_of(job->raw, job->head.raw_size, e->secret);
-	int status;
+	struct content_key key = content_keyer_end(e->keyer);
+	bool follows = false;
+	int status = BREVIS_OK;
 
 	job->kind = *kind;
 	job->head.kind = kind->record;
-	job->head.checksum = checksum64(job->raw, job->head.raw_size);
-	if (e->phase == FOLLOWING && revisions_follow(&e->revisions, &job->head)) {
-		buffer_append(&e->keys, &key, sizeof(key));
-		status = remember(e, job) || buffer_failed(&e->keys) ? error_nomem(err) : BREVIS_OK;
-		job->head.raw_size = 0;
-		return status;
+	job->hashed = e->hasher ? hasher_add(e->hasher, job->raw, job->head.raw_size) : 0;
+	if (e->doubt.status) {
+		e->growing = NULL;
+		return BREVIS_OK;
 	}
+	if (e->phase == FOLLOWING)
+		status = follow(e, &key, &follows, err);
+	if (status || follows)
+		return status;
 	if (e->phase == WRITING)
-		return submit(e, &key, err);
-	e->phase = GATHERING;
+		return records_submit(e, &key, err);
 	status = hold(e, &key, err);
 	if (!status && is_decided(e))
 		status = start_writing(e, err);
@@ -359,22 +253,11 @@ static int end_piece(struct brevis_encoder *e, const struct piece_kind *kind,
 
 /* ---- input ---------------------------------------------------------------------------------- */
 
-/* Finds a free job for the next piece. */
-static int begin_piece(struct brevis_encoder *e, struct brevis_error *err)
-{
-	int status = BREVIS_OK;
-
-	if (pool_pending(e->pool) == e->job_count)
-		status = deliver(e, err);
-	e->growing = &e->jobs[e->submitted % e->job_count];
-	e->growing->head.raw_size = 0;
-	return status;
-}
-
 /* Appends to the growing piece, whose memory grows with it up to what it can reach. */
-static int append(struct encode_job *job, const void *data, size_t len, size_t expected,
+static int append(struct brevis_encoder *e, const void *data, size_t len, size_t expected,
 		  struct brevis_error *err)
 {
+	struct encode_job *job = e->growing;
 	size_t size = job->head.raw_size;
 
 	if (size + len > job->capacity) {
@@ -387,6 +270,8 @@ static int append(struct encode_job *job, const void *data, size_t len, size_t e
 		job->capacity = capacity;
 	}
 	memcpy(job->raw + size, data, len);
+	/* While they are in the cache. */
+	content_keyer_update(e->keyer, data, len);
 	job->head.raw_size = (uint32_t)(size + len);
 	return BREVIS_OK;
 }
@@ -395,7 +280,6 @@ static int take(struct brevis_encoder *e, const uint8_t *data, size_t len, struc
 {
 	int status = BREVIS_OK;
 
-	brevis_sha256_update(e->sha, data, len);
 	while (len && !status) {
 		size_t expected = piece_cutter_expect(&e->cutter);
 		size_t used;
@@ -403,11 +287,11 @@ static int take(struct brevis_encoder *e, const uint8_t *data, size_t len, struc
 		struct piece_kind kind;
 
 		if (!e->growing)
-			status = begin_piece(e, err);
+			status = records_begin(e, err);
 		if (!status)
 			status = piece_cutter_feed(&e->cutter, data, len, &used, &ends, &kind, err);
 		if (!status)
-			status = append(e->growing, data, used, expected, err);
+			status = append(e, data, used, expected, err);
 		if (!status && ends)
 			status = end_piece(e, &kind, err);
 		if (!status) {
@@ -427,39 +311,57 @@ int brevis_encoder_write(struct brevis_encoder *e, const void *data, size_t len,
 	return e->status;
 }
 
-static int finish(struct brevis_encoder *e, struct brevis_encode_summary *s,
-		  struct brevis_error *err)
+/* ---- the end -------------------------------------------------------------------------------- */
+
+/* Writes what is left of the archive. */
+static int finish_archive(struct brevis_encoder *e, struct brevis_encode_summary *s,
+			  struct brevis_error *err)
 {
-	static const struct piece_kind rest = {.record = RECORD_BYTES};
-	struct archive_original original = {0};
+	const struct model *model = &e->guide.model;
+	struct archive_original original = {
+		.layout = s->layout, .size = s->original_size, .has_prior = model->named};
 	int status = BREVIS_OK;
 
-	s->layout = piece_cutter_finish(&e->cutter, s->note, sizeof(s->note));
-	s->original_size = e->cutter.size;
-	brevis_sha256_final(e->sha, s->original_sha256);
-	if (e->growing && e->growing->head.raw_size)
-		status = end_piece(e, &rest, err);
-	if (!status && e->phase == FOLLOWING) {
-		s->same_as = revisions_same(&e->revisions, s->layout, s->original_sha256);
-		if (s->same_as)
-			return BREVIS_OK;
-	}
-	if (!status && e->phase != WRITING)
-		status = start_writing(e, err);
 	while (!status && pool_pending(e->pool))
-		status = deliver(e, err);
-	original.layout = s->layout;
-	original.size = s->original_size;
+		status = records_deliver(e, err);
 	memcpy(original.sha256, s->original_sha256, sizeof(original.sha256));
-	original.has_prior = e->guide.model.named;
-	memcpy(original.prior_sha256, e->guide.model.sha256, sizeof(original.prior_sha256));
+	memcpy(original.prior_sha256, model->sha256, sizeof(original.prior_sha256));
 	s->prior = e->guide.origin;
-	memcpy(s->prior_sha256, e->guide.model.sha256, sizeof(s->prior_sha256));
+	memcpy(s->prior_sha256, model->sha256, sizeof(s->prior_sha256));
 	if (!status)
 		status = archive_writer_finish(&e->writer, &original, s->archive_sha256, err);
 	s->archive_size = e->writer.size;
 	s->records = e->writer.records;
 	s->records_reused = e->reused_count;
+	return status;
+}
+
+static int finish(struct brevis_encoder *e, struct brevis_encode_summary *s,
+		  struct brevis_error *err)
+{
+	static const struct piece_kind rest = {.record = RECORD_BYTES};
+	int status = BREVIS_OK;
+
+	s->layout = piece_cutter_finish(&e->cutter, s->note, sizeof(s->note));
+	s->original_size = e->cutter.size;
+	if (e->growing && e->growing->head.raw_size)
+		status = end_piece(e, &rest, err);
+	if (status)
+		return status;
+	if (e->hasher)
+		hasher_final(e->hasher, s->original_sha256);
+	else if (e->original_sha256)
+		memcpy(s->original_sha256, e->original_sha256, BREVIS_SHA256_SIZE);
+	if (e->phase == FOLLOWING)
+		s->same_as = revisions_same(&e->revisions, s->layout, s->original_sha256);
+	if (s->same_as)
+		return BREVIS_OK;
+	if (e->phase != WRITING)
+		status = start_writing(e, err);
+	if (!status && !e->doubt.status)
+		return finish_archive(e, s, err);
+	s->unproven = e->doubt.status != BREVIS_OK;
+	memcpy(s->why_unproven, e->doubt.message, sizeof(s->why_unproven));
 	return status;
 }
 
@@ -474,6 +376,31 @@ int brevis_encoder_finish(struct brevis_encoder *e, struct brevis_encode_summary
 	if (e->status)
 		return e->status;
 	e->status = BREVIS_E_USAGE; /* nothing may follow */
+	e->is_written = !s.same_as && !s.unproven && !e->codec_only;
 	*summary = s;
 	return BREVIS_OK;
+}
+
+/* True if the index says of the whole what the encoder knows. */
+static bool index_agrees(const struct brevis_encoder *e, const struct brevis_archive_info *info)
+{
+	return info->original_size == e->cutter.size && info->pieces == e->writer.pieces &&
+	       info->records == e->writer.records;
+}
+
+int brevis_encoder_check(struct brevis_encoder *e, const struct brevis_source *written,
+			 struct brevis_error *err)
+{
+	struct brevis_archive *archive = NULL;
+	int status;
+
+	if (!e->is_written)
+		return error_set(err, BREVIS_E_USAGE, "there is no archive to check");
+	status = archive_writer_check(&e->writer, written, err);
+	if (!status)
+		status = brevis_archive_open(written, &archive, err);
+	if (!status && !index_agrees(e, brevis_archive_info(archive)))
+		status = error_set(err, BREVIS_E_CHECKSUM, "its index is not what was written");
+	brevis_archive_free(archive);
+	return status;
 }

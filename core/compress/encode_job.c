@@ -4,48 +4,97 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/digest.h"
+#include "core/base/error.h"
+
 static struct span before_of(const struct encode_job *job)
 {
 	return span_of(job->before.data, job->before.size);
 }
 
-/*
- * Takes the known record if it restores exactly these bytes where it is to stand: with the codebook
- * of the archive that is being written and behind these bytes, whatever its own were.
- */
-static bool reuse(struct encode_job *job)
+static void *scratch_of(struct scratch *scratch, size_t size)
 {
-	const struct record_entry *entry = &job->known->records[job->known_record];
-	void *restored = malloc(job->head.raw_size);
-	bool equal = false;
-
-	if (restored && buffer_extend(&job->record, entry->size) &&
-	    !archive_read_record(job->known, job->known_record, job->record.data, NULL) &&
-	    !record_decode(job->record.data, job->record.size, &job->head,
-			   job->options->programs.codebook, before_of(job), restored, NULL))
-		equal = !memcmp(restored, job->raw, job->head.raw_size);
-	free(restored);
-	return equal;
+	if (scratch->capacity < size) {
+		free(scratch->data);
+		scratch->data = malloc(size);
+		scratch->capacity = scratch->data ? size : 0;
+	}
+	return scratch->data;
 }
 
-void encode_job_run(void *arg)
+/*
+ * True if job->record restores exactly the piece where it is to stand: with the codebook of the
+ * archive that is being written, and behind these bytes.
+ */
+static bool restores(struct encode_job *job, struct scratch *scratch)
 {
-	struct encode_job *job = arg;
-	struct record_options options = *job->options;
+	size_t size = job->head.raw_size;
+	void *restored = scratch_of(scratch, size);
 
-	buffer_clear(&job->record);
-	job->status = BREVIS_OK;
-	job->reused = false;
-	if (job->repeats)
-		return;
-	if (job->known)
-		job->reused = reuse(job);
+	return restored &&
+	       !record_restore(job->record.data, job->record.size, &job->head,
+			       job->frame->options.programs.codebook, before_of(job), restored,
+			       NULL) &&
+	       !memcmp(restored, job->raw, size);
+}
+
+/* Takes the record of an earlier archive, if there is one of that checksum and it is the same. */
+static bool reuse(struct encode_job *job, struct scratch *scratch)
+{
+	const struct brevis_archive *known;
+	uint64_t number;
+
+	if (!revisions_find(job->frame->revisions, &job->head, &known, &number))
+		return false;
+	return buffer_extend(&job->record, known->records[number].size) &&
+	       !archive_read_record(known, number, job->record.data, NULL) &&
+	       restores(job, scratch);
+}
+
+/* The plainest record: the bytes as they are. */
+static int store(struct encode_job *job)
+{
+	struct buffer *record = &job->record;
+
+	buffer_clear(record);
+	buffer_u8(record, RECORD_BYTES);
+	buffer_varint(record, job->head.raw_size);
+	buffer_le64(record, job->head.checksum);
+	buffer_u8(record, BYTES_STORED);
+	buffer_append(record, job->raw, job->head.raw_size);
+	job->head.kind = RECORD_BYTES;
+	return buffer_failed(record) ? error_nomem(&job->err) : BREVIS_OK;
+}
+
+static int make_record(struct encode_job *job, struct scratch *scratch)
+{
+	struct record_options options = job->frame->options;
+	int status;
+
+	job->head.checksum = checksum64(job->raw, job->head.raw_size);
+	job->reused = reuse(job, scratch);
 	if (job->reused)
-		return;
+		return BREVIS_OK;
 	buffer_clear(&job->record);
 	options.bytes.before = before_of(job);
-	job->status = record_encode(&job->head, job->raw, &job->kind.tensor, &options, &job->record,
-				    &job->err);
+	status = record_encode(&job->head, job->raw, &job->kind.tensor, &options, &job->record,
+			       &job->err);
+	if (status || !job->frame->prove || restores(job, scratch))
+		return status;
+	status = store(job);
+	if (!status && !restores(job, scratch))
+		status = error_set(&job->err, BREVIS_E_CHECKSUM,
+				   "a record does not restore what it was made of");
+	return status;
+}
+
+void encode_job_run(void *arg, unsigned worker)
+{
+	struct encode_job *job = arg;
+
+	buffer_clear(&job->record);
+	job->reused = false;
+	job->status = job->repeats ? BREVIS_OK : make_record(job, &job->frame->scratches[worker]);
 }
 
 void encode_job_release(struct encode_job *job)

@@ -6,26 +6,46 @@
 #include "core/archive/reader.h"
 #include "core/archive/record_encode.h"
 #include "core/compress/pieces.h"
+#include "core/compress/revisions.h"
+
+/** Room of one worker for what a record restores. */
+struct scratch {
+	void *data;
+	size_t capacity;
+};
+
+/** What all jobs of an encoder have in common. */
+struct encode_frame {
+	struct record_options options; /* but for what is before a piece */
+	const struct revisions *revisions;
+	struct scratch *scratches; /* one for each worker */
+	bool prove;                /* each new record */
+};
 
 struct encode_job {
-	const struct record_options *options; /* but for what is before the piece */
+	const struct encode_frame *frame;
 	uint8_t *raw;
 	size_t capacity;
-	struct record_head head;
+	struct record_head head; /* its checksum is the worker's to find */
 	struct piece_kind kind;
 	struct buffer before; /* what the record may refer to, of the piece before; or nothing */
+	uint64_t hashed;      /* ticket: when the hasher of the original has read raw */
+	bool submitted;       /* and not taken back yet */
 	bool repeats;         /* an earlier record of this archive, number earlier */
 	uint64_t earlier;
-	const struct brevis_archive *known; /* has a record that should restore raw, or NULL */
-	uint64_t known_record;
 	struct buffer record;
+	uint64_t written; /* ticket: when the hasher of the archive has read the record */
 	bool reused;
 	int status;
 	struct brevis_error err;
 };
 
-/** Makes the record of a struct encode_job, unless it repeats one. A pool's run function. */
-void encode_job_run(void *arg);
+/**
+ * Makes the record of a struct encode_job, unless it repeats one: one reused from an earlier
+ * archive, a new one, or, should that one not restore the piece, one that holds the bytes as they
+ * are. Whichever it is, it was decoded and compared. A pool's run function.
+ */
+void encode_job_run(void *job, unsigned worker);
 
 void encode_job_release(struct encode_job *job);
 

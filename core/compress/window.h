@@ -20,6 +20,7 @@ struct held_piece {
 	struct record_head head;
 	struct piece_kind kind;
 	struct content_key key;
+	uint64_t hashed; /* ticket: when the hasher of the original has read raw */
 };
 
 struct window {

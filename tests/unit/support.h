@@ -171,7 +171,7 @@ static inline int open_and_decode(struct buffer *memory, unsigned threads, struc
 				  struct brevis_error *err)
 {
 	struct brevis_source source = memory_source(memory);
-	struct brevis_decode_options options = {threads};
+	struct brevis_decode_options options = {.threads = threads};
 	struct brevis_archive *archive = NULL;
 	int status = brevis_archive_open(&source, &archive, err);
 

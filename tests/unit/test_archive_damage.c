@@ -142,7 +142,7 @@ static void ask_everything(struct brevis_archive *archive)
 /* A damaged archive is refused, or yields the original: nothing else. Returns its status. */
 static int must_refuse_or_restore(struct buffer *archive, const struct buffer *original)
 {
-	struct brevis_decode_options options = {1};
+	struct brevis_decode_options options = {.threads = 1};
 	struct brevis_source source = memory_source(archive);
 	struct brevis_archive *opened = NULL;
 	struct brevis_error err = {0};
@@ -357,7 +357,7 @@ static int odd_read(void *ctx, void *buf, size_t len, uint64_t offset)
 static int decode_odd(struct odd_source *odd, struct sink *out, struct brevis_error *err)
 {
 	struct brevis_source source = {odd_read, odd, odd->memory->size};
-	struct brevis_decode_options options = {1};
+	struct brevis_decode_options options = {.threads = 1};
 	struct brevis_archive *archive = NULL;
 	int status = brevis_archive_open(&source, &archive, err);
 

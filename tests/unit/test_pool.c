@@ -15,19 +15,26 @@ struct job {
 	atomic_uint runs;
 	atomic_uint *running;
 	atomic_uint *most;
+	unsigned worker; /* that ran it */
 };
+
+/* Whether a worker is at work; no two threads share a number. */
+static atomic_bool busy[64];
 
 static uint64_t work_of(uint64_t v)
 {
 	return v * v + 1;
 }
 
-static void run(void *arg)
+static void run(void *arg, unsigned worker)
 {
 	struct job *job = arg;
 	unsigned now = job->running ? atomic_fetch_add(job->running, 1) + 1 : 0;
 	unsigned most = job->most ? atomic_load(job->most) : now;
 
+	job->worker = worker;
+	assert_in_range(worker, 0, 63);
+	assert_false(atomic_exchange(&busy[worker], true));
 	while (now > most && !atomic_compare_exchange_weak(job->most, &most, now))
 		;
 	if (job->delay)
@@ -36,6 +43,7 @@ static void run(void *arg)
 	atomic_fetch_add(&job->runs, 1);
 	if (job->running)
 		atomic_fetch_sub(job->running, 1);
+	atomic_store(&busy[worker], false);
 }
 
 static void check_taken(struct pool *pool, uint64_t number)
@@ -117,7 +125,34 @@ static void test_parallelism(void **state)
 			;
 		assert_int_equal(atomic_load(&running), 0);
 		assert_true(atomic_load(&most) <= threads);
+		for (i = 0; i < 12; i++)
+			assert_true(jobs[i].worker < threads);
 		assert_true(threads == 1 || atomic_load(&most) > 1);
+		pool_free(pool);
+	}
+}
+
+/* What is ready is the oldest job, and only that. */
+static void test_ready(void **state)
+{
+	unsigned threads;
+
+	(void)state;
+	for (threads = 1; threads <= 3; threads++) {
+		struct job jobs[2] = {{.input = 0, .delay = 40000}, {.input = 1}};
+		struct pool *pool = pool_new(threads, 2, run);
+
+		assert_non_null(pool);
+		assert_false(pool_ready(pool));
+		pool_submit(pool, &jobs[0]);
+		pool_submit(pool, &jobs[1]);
+		assert_true(threads == 1 || !pool_ready(pool));
+		while (!pool_ready(pool))
+			usleep(1000);
+		assert_int_equal(atomic_load(&jobs[0].runs), 1);
+		check_taken(pool, 0);
+		check_taken(pool, 1);
+		assert_false(pool_ready(pool));
 		pool_free(pool);
 	}
 }
@@ -161,9 +196,8 @@ static void test_edges(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_order),
-		TEST(test_parallelism),
-		TEST(test_free_in_mid_work),
+		TEST(test_order), TEST(test_parallelism),
+		TEST(test_ready), TEST(test_free_in_mid_work),
 		TEST(test_edges),
 	};
 

@@ -98,6 +98,7 @@ void cleaning_free(struct cleaning *c)
 	spool_free(c->raw_spool);
 	brevis_sha256_free(c->sha);
 	earlier_close(&c->earlier);
+	thread_share_return(&c->ws->share);
 	free(c->step);
 	free(c->work_file);
 	free(c->path);
@@ -175,7 +176,7 @@ static int keep_archive(struct cleaning *c, const struct pointer *pointer,
 
 static int finish_archive(struct cleaning *c)
 {
-	struct brevis_decode_options options = {.threads = c->ws->threads};
+	struct brevis_decode_options options = {.threads = c->ws->share.threads};
 	uint8_t digest[BREVIS_SHA256_SIZE];
 	struct brevis_archive *archive = NULL;
 	struct pointer pointer = {.size = c->size};
@@ -291,6 +292,7 @@ static int leave_head(struct cleaning *c)
 {
 	int started = 0;
 
+	thread_share_take(&c->ws->share, c->ws->threads);
 	earlier_open(&c->earlier, c->ws, c->path,
 		     c->work_file ? (uint64_t)c->before.st_size : c->size);
 	if (brevis_is_archive(c->head, c->head_len)) {

@@ -51,7 +51,7 @@ int cleaning_encode(struct cleaning *c, const void *data, size_t len)
 int cleaning_start_encode(struct cleaning *c)
 {
 	struct brevis_encode_options options = {
-		.threads = c->ws->threads,
+		.threads = c->ws->share.threads,
 		.preset = c->ws->preset,
 		.priors = priors_begin(c->ws->priors, c->ws->dry_run),
 		.known = c->known,
@@ -225,7 +225,7 @@ static int finish_same(struct cleaning *c, const struct brevis_encode_summary *s
 	struct brevis_error err;
 
 	if (!is_vouched_for(c, summary, same)) {
-		if (!archive_restores(same->archive, c->ws->threads, summary->original_size,
+		if (!archive_restores(same->archive, c->ws->share.threads, summary->original_size,
 				      summary->original_sha256, &err))
 			return recover(c, summary, err.message);
 		remember(c, summary, &pointer);

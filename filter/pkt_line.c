@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define HEADER 4
@@ -188,25 +189,58 @@ static void close_packet(struct pkt_writer *writer)
 	writer->has_open = false;
 }
 
-/* Sends what the buffer holds. */
-static int send_all(struct pkt_writer *writer)
+/* Packets that are sent together at most, straight from the memory of who writes them. */
+#define DIRECT_MAX 16
+
+/* Writes out what the vector names. */
+static int send_vector(struct pkt_writer *writer, struct iovec *at, int count)
 {
-	size_t sent = 0;
+	while (count && !writer->failure) {
+		ssize_t n = writev(writer->fd, at, count);
 
-	while (sent < writer->used && !writer->failure) {
-		ssize_t n = write(writer->fd, writer->buffer + sent, writer->used - sent);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
+		if (n < 0 && errno != EINTR)
 			writer->failure = errno;
-		else
-			sent += (size_t)n;
+		for (; n >= 0 && count && (size_t)n >= at->iov_len; at++, count--)
+			n -= (ssize_t)at->iov_len;
+		if (n > 0) {
+			at->iov_base = (uint8_t *)at->iov_base + n;
+			at->iov_len -= (size_t)n;
+		}
 	}
-	writer->used = 0;
 	if (writer->failure)
 		errno = writer->failure;
 	return writer->failure ? -1 : 0;
+}
+
+/* Sends what the buffer holds, and behind it as many packets of the largest size as data has, and
+ * as go together. Returns how many. */
+static size_t send_direct(struct pkt_writer *writer, const uint8_t *data, size_t len)
+{
+	uint8_t headers[DIRECT_MAX][HEADER];
+	struct iovec vector[1 + 2 * DIRECT_MAX];
+	size_t packets = len / PKT_MAX < DIRECT_MAX ? len / PKT_MAX : DIRECT_MAX;
+	size_t i;
+	int count = 0;
+
+	if (writer->used)
+		vector[count++] = (struct iovec){writer->buffer, writer->used};
+	for (i = 0; i < packets; i++) {
+		put_header(headers[i], HEADER + PKT_MAX);
+		vector[count++] = (struct iovec){headers[i], HEADER};
+		vector[count++] = (struct iovec){(void *)(uintptr_t)(data + i * PKT_MAX), PKT_MAX};
+	}
+	writer->used = 0;
+	send_vector(writer, vector, count);
+	return packets;
+}
+
+/* Sends what the buffer holds. */
+static int send_all(struct pkt_writer *writer)
+{
+	struct iovec all = {writer->buffer, writer->used};
+
+	writer->used = 0;
+	return send_vector(writer, &all, 1);
 }
 
 /* Makes sure that a packet of the largest size fits behind what is there. */
@@ -222,9 +256,16 @@ int pkt_write(void *ctx, const void *data, size_t len)
 	struct pkt_writer *writer = ctx;
 	const uint8_t *at = data;
 
-	while (len) {
+	while (len && !writer->failure) {
 		size_t room;
 
+		if (!writer->has_open && len >= PKT_MAX) {
+			size_t sent = send_direct(writer, at, len) * PKT_MAX;
+
+			at += sent;
+			len -= sent;
+			continue;
+		}
 		if (!writer->has_open) {
 			if (make_room(writer) != 0)
 				return -1;

@@ -2,12 +2,12 @@
 #include "filter/session.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "filter/pkt_line.h"
 #include "filter/report.h"
+#include "filter/stream.h"
 
 /* Where the session stands, as drawn in the header. */
 enum state {
@@ -286,16 +286,6 @@ static void run_command(struct session *session)
 	free(header.path);
 }
 
-/* Large files travel faster through larger pipes. Where that is not granted nothing is lost. */
-static void enlarge_pipe(int fd)
-{
-#ifdef F_SETPIPE_SZ
-	(void)fcntl(fd, F_SETPIPE_SZ, 1024 * 1024);
-#else
-	(void)fd;
-#endif
-}
-
 int session_run(int in, int out, const struct session_actions *actions)
 {
 	struct session session = {.actions = actions, .state = STATE_START};
@@ -304,8 +294,8 @@ int session_run(int in, int out, const struct session_actions *actions)
 	session.writer = pkt_writer_new(out);
 	if (!session.reader || !session.writer)
 		broken(&session, "out of memory");
-	enlarge_pipe(in);
-	enlarge_pipe(out);
+	stream_enlarge_pipe(in);
+	stream_enlarge_pipe(out);
 	while (session.state != STATE_CLOSED && session.state != STATE_BROKEN) {
 		if (session.state == STATE_START)
 			greet(&session);

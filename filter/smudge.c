@@ -109,7 +109,7 @@ static enum smudge_result fail_archive(const struct job *job, const struct brevi
 
 static enum smudge_result decode(struct job *job)
 {
-	struct brevis_decode_options options = {.threads = job->ws->threads};
+	struct brevis_decode_options options = {0};
 	const struct brevis_archive_info *info;
 	struct brevis_archive *archive = NULL;
 	struct brevis_error err = {.message = ""};
@@ -118,6 +118,8 @@ static enum smudge_result decode(struct job *job)
 	if (brevis_archive_open(&job->file.source, &archive, &err) != BREVIS_OK)
 		return fail_archive(job, &err);
 	info = brevis_archive_info(archive);
+	thread_share_take(&job->ws->share, job->ws->threads);
+	options.threads = job->ws->share.threads;
 	if (brevis_archive_decode(archive, &options, pass_on, &job->outlet, &err) != BREVIS_OK) {
 		result = fail_archive(job, &err);
 		goto out;
@@ -126,6 +128,7 @@ static enum smudge_result decode(struct job *job)
 		     info->archive_size, info->original_size);
 	known_add(job->ws->known, info->original_size, info->original_sha256, job->pointer);
 out:
+	thread_share_return(&job->ws->share);
 	brevis_archive_free(archive);
 	return result;
 }

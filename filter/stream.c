@@ -11,6 +11,15 @@
 /* Sources are read in steps of this size. */
 #define STEP (256 * 1024)
 
+void stream_enlarge_pipe(int fd)
+{
+#ifdef F_SETPIPE_SZ
+	(void)fcntl(fd, F_SETPIPE_SZ, CHUNK);
+#else
+	(void)fd;
+#endif
+}
+
 int stream_read(int fd, brevis_write_fn write, void *ctx)
 {
 	uint8_t *chunk = malloc(CHUNK);
@@ -20,10 +29,7 @@ int stream_read(int fd, brevis_write_fn write, void *ctx)
 		errno = ENOMEM;
 		return -1;
 	}
-#ifdef F_SETPIPE_SZ
-	/* Large files travel faster through large pipes. */
-	(void)fcntl(fd, F_SETPIPE_SZ, CHUNK);
-#endif
+	stream_enlarge_pipe(fd);
 	for (;;) {
 		ssize_t n = read(fd, chunk, CHUNK);
 

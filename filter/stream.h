@@ -5,6 +5,10 @@
 
 #include "core/brevis.h"
 
+/** Makes a pipe hold a megabyte: large files travel faster. Where that is not granted, or fd is no
+ * pipe, nothing is lost. */
+void stream_enlarge_pipe(int fd);
+
 /**
  * Reads fd to its end and hands all of it to write. What write refuses is read all the same and
  * dropped: who writes into a pipe must be able to finish. Returns 0, -1 when reading failed (with

@@ -54,6 +54,7 @@ static int restore(struct workspace *ws, const char *path, struct blob *blob)
 		return pass(path, blob, "raw");
 	if (smudge_is_skipped(ws))
 		return pass(path, blob, "pointer");
+	stream_enlarge_pipe(blob->out);
 	result = smudge_pointer(ws, path, &want.pointer, stream_write, &blob->out);
 	if (result == SMUDGE_MISSING) {
 		if (lfs_download(ws, &want, 1) != 0)

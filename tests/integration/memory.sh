@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Peak memory of every way a checkpoint of 3 GiB, with one tensor of 2 GiB, goes into the store and
-# comes back: at most 512 MiB, at two workers.
+# comes back, and of the way of a single tensor of 20 GiB: at most 512 MiB, at two workers.
 # shellcheck source=../support/lib.sh
 . "$(dirname "$0")/../support/lib.sh"
 
@@ -71,5 +71,30 @@ in_dir work check 'git brevis checkout' git brevis checkout
 peak 'git brevis checkout' checkout
 same_bytes 'git brevis checkout has every byte' work/big.safetensors big.safetensors
 is_clean 'and leaves the work tree clean' work
+
+# ---- one tensor of 20 GiB, all of it zero ----------------------------------------------------------
+
+must rm -rf work big.safetensors
+gib=20
+room=$(($(df --output=avail -k "$T" | tail -n 1) / 1024 / 1024 - 1))
+if [ "$room" -lt "$gib" ]; then
+	note "$T has room for $room GiB only: the tensor has no more"
+	gib=$room
+fi
+must "$TOP/tests/support/big_checkpoint.py" --zero "$gib" zero.safetensors
+new_repo work
+: >peaks
+# shellcheck disable=SC2094 # the argument is only a name
+in_dir work git brevis clean zero.safetensors <zero.safetensors >pointer
+is 'clean, a huge tensor' "$?" 0
+peak 'clean, a huge tensor' clean
+in_dir work git brevis smudge zero.safetensors <pointer | cmp - zero.safetensors
+is 'smudge, a huge tensor, has every byte' "${PIPESTATUS[*]}" '0 0'
+peak 'smudge, a huge tensor' smudge
+cp pointer work/zero.safetensors
+commit_all work 'a huge tensor'
+in_dir work check 'git brevis checkout, a huge tensor' git brevis checkout
+peak 'git brevis checkout, a huge tensor' checkout
+is 'it has its size' "$(stat -c %s work/zero.safetensors)" "$(stat -c %s zero.safetensors)"
 
 done_testing

@@ -3,6 +3,9 @@
 """Writes a checkpoint of 3 GiB with one tensor of 2 GiB, in seconds and sparse where it is zero.
 
 usage: big_checkpoint.py DEMO OUT
+       big_checkpoint.py --zero GIB OUT
+
+The second form writes a single tensor of so many GiB that takes no room on the disk.
 
 A third of the big tensor repeats the weights of DEMO, a real checkpoint in BF16, with zeros in
 between. Then come 512 MiB of zeros, and 512 MiB of zeros with islands of weights, both in F32.
@@ -24,12 +27,14 @@ def weights(path):
     return data[:len(data) // 1024 * 1024]
 
 
-def header():
-    tensors = (
-        ("layers.0.big.weight", "BF16", [1 << 15, 1 << 15], BIG),
-        ("layers.1.zero.weight", "F32", [1 << 13, 1 << 14], HALF),
-        ("layers.2.sparse.weight", "F32", [1 << 13, 1 << 14], HALF),
-    )
+TENSORS = (
+    ("layers.0.big.weight", "BF16", [1 << 15, 1 << 15], BIG),
+    ("layers.1.zero.weight", "F32", [1 << 13, 1 << 14], HALF),
+    ("layers.2.sparse.weight", "F32", [1 << 13, 1 << 14], HALF),
+)
+
+
+def header(tensors):
     described, end = {}, 0
     for name, dtype, shape, size in tensors:
         described[name] = {"dtype": dtype, "shape": shape, "data_offsets": [end, end + size]}
@@ -39,11 +44,21 @@ def header():
     return struct.pack("<Q", len(text)) + text
 
 
+def write_zeros(gib, path):
+    size = gib << 30
+    with open(path, "wb") as out:
+        out.write(header((("zero.weight", "BF16", [gib << 14, 1 << 15], size),)))
+        out.truncate(out.tell() + size)
+
+
 def main():
+    if sys.argv[1] == "--zero":
+        write_zeros(int(sys.argv[2]), sys.argv[3])
+        return
     tile = weights(sys.argv[1])
     tiles = tile * (24 * MIB // len(tile) + 2)
     with open(sys.argv[2], "wb") as out:
-        out.write(header())
+        out.write(header(TENSORS))
         start = out.tell()
         for block, begin in enumerate(range(start, start + BIG, 64 * MIB)):
             out.seek(begin)

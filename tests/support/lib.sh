@@ -36,7 +36,9 @@ export PATH=$BIN:$PATH
 # since gcc's UBSan does not write that to a file, by an exit code that nothing expects.
 export ASAN_OPTIONS=log_path=$T/sanitizer:exitcode=99 LSAN_OPTIONS=exitcode=99
 export UBSAN_OPTIONS=log_path=$T/sanitizer:exitcode=99:print_stacktrace=1
-mkdir -p "$HOME/.config" && cd "$T" || exit 1
+# Tests that run at the same time do not share their threads.
+export XDG_RUNTIME_DIR=$T/runtime
+mkdir -p "$HOME/.config" "$XDG_RUNTIME_DIR" && cd "$T" || exit 1
 
 git config --global user.name 'A Tester'
 git config --global user.email tester@example.org

@@ -335,6 +335,17 @@ struct new_object *new_object_create(struct object_store *store, const char *wha
 	return object;
 }
 
+/* Tells the system to begin writing to the disk. A hint: whether it got there is what fsync tells.
+ */
+static void begin_write_back(struct new_object *object)
+{
+	if (object->passed > object->begun)
+		(void)sync_file_range(object->fd, (off_t)object->begun,
+				      (off_t)(object->passed - object->begun),
+				      SYNC_FILE_RANGE_WRITE);
+	object->begun = object->passed;
+}
+
 static int write_all(struct new_object *object, const uint8_t *data, size_t len)
 {
 	if (stream_write(&object->fd, data, len) != 0) {
@@ -342,17 +353,12 @@ static int write_all(struct new_object *object, const uint8_t *data, size_t len)
 		return -1;
 	}
 	object->passed += len;
-	if (object->passed - object->begun >= WRITE_BACK_STEP) {
-		/* A hint: whether it got there is what fsync tells. */
-		(void)sync_file_range(object->fd, (off_t)object->begun,
-				      (off_t)(object->passed - object->begun),
-				      SYNC_FILE_RANGE_WRITE);
-		object->begun = object->passed;
-	}
+	if (object->passed - object->begun >= WRITE_BACK_STEP)
+		begin_write_back(object);
 	return 0;
 }
 
-int new_object_flush(struct new_object *object)
+static int empty_buffer(struct new_object *object)
 {
 	size_t used = object->used;
 
@@ -362,6 +368,16 @@ int new_object_flush(struct new_object *object)
 	return write_all(object, object->buffer, used);
 }
 
+int new_object_flush(struct new_object *object)
+{
+	if (empty_buffer(object) != 0)
+		return -1;
+	/* Who flushes has more to do before the object is synced: meanwhile the disk can work. */
+	if (object->passed >= WRITE_BACK_STEP)
+		begin_write_back(object);
+	return 0;
+}
+
 int new_object_write(void *new_object, const void *data, size_t len)
 {
 	struct new_object *object = new_object;
@@ -369,7 +385,7 @@ int new_object_write(void *new_object, const void *data, size_t len)
 	if (object->failure)
 		return -1;
 	object->written += len;
-	if (len >= WRITE_BUFFER - object->used && new_object_flush(object) != 0)
+	if (len >= WRITE_BUFFER - object->used && empty_buffer(object) != 0)
 		return -1;
 	if (len >= WRITE_BUFFER)
 		return write_all(object, data, len);
@@ -419,7 +435,7 @@ int new_object_place(struct new_object *object, const struct pointer *pointer)
 		report_error("cannot store %s: out of memory", object->what);
 		return -1;
 	}
-	if (new_object_flush(object) == 0 && fsync(object->fd) != 0)
+	if (empty_buffer(object) == 0 && fsync(object->fd) != 0)
 		object->failure = errno;
 	if (object->failure) {
 		new_object_report(object, pointer->size);

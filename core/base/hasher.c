@@ -76,6 +76,8 @@ static void start_thread(struct hasher *h)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	h->threaded = !pthread_create(&h->thread, NULL, hash, h);
+	if (h->threaded)
+		pthread_setname_np(h->thread, "brevis-hash");
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 

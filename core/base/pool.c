@@ -107,6 +107,7 @@ static void start_workers(struct pool *pool, unsigned count)
 		*worker = (struct worker){.pool = pool, .number = pool->worker_count};
 		if (pthread_create(&worker->thread, NULL, work, worker))
 			break;
+		pthread_setname_np(worker->thread, "brevis-work");
 		pool->worker_count++;
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -18,6 +18,7 @@ struct decode_job {
 	uint64_t piece;
 	struct piece_buffer buffer;
 	uint64_t ticket; /* of the hasher: when it has read the buffer */
+	bool submitted;  /* and not taken back yet */
 	int status;
 	struct brevis_error err;
 };
@@ -33,12 +34,25 @@ static void run(void *arg, unsigned worker)
 						    &job->err);
 }
 
+/*
+ * Jobs are used in turn. Small pieces have a ring of their own, with many jobs: handing over each
+ * takes almost as long as decoding it, so workers shall not have to wait for the next.
+ */
+#define SMALL_PIECE (64u << 10)
+#define SMALL_JOBS  64
+
+struct job_ring {
+	struct decode_job *jobs;
+	size_t count;
+	size_t next;
+};
+
 struct decoding {
 	const struct brevis_archive *archive;
 	const struct piece_taker *taker;
 	struct pool *pool;
-	struct decode_job *jobs;
-	size_t job_count;
+	struct job_ring large;
+	struct job_ring small;
 	struct piece_buffer before; /* the piece that was taken last, if one is chained to it */
 	struct brevis_error *err;
 };
@@ -50,6 +64,7 @@ static int deliver(struct decoding *d)
 	struct piece_buffer *piece = &job->buffer;
 	int status;
 
+	job->submitted = false;
 	if (!job->status && archive_is_chained(d->archive, job->piece))
 		job->status =
 			archive_restore_piece(d->archive, job->piece, piece, &d->before, &job->err);
@@ -67,21 +82,30 @@ static int deliver(struct decoding *d)
 	return status;
 }
 
+/* Bytes are never small: their buffers are exchanged with those of what is before them. */
+static struct job_ring *ring_of(struct decoding *d, uint64_t i)
+{
+	const struct record_head *head = &d->archive->records[d->archive->pieces[i].record].head;
+
+	return record_is_bytes(head) || head->raw_size > SMALL_PIECE ? &d->large : &d->small;
+}
+
 static int decode_pieces(struct decoding *d, uint64_t count)
 {
 	uint64_t i;
 	int status = BREVIS_OK;
 
 	for (i = 0; i < count && !status; i++) {
-		struct decode_job *job = &d->jobs[i % d->job_count];
+		struct job_ring *ring = ring_of(d, i);
+		struct decode_job *job = &ring->jobs[ring->next++ % ring->count];
 
-		if (pool_pending(d->pool) == d->job_count)
+		while (job->submitted && !status)
 			status = deliver(d);
 		if (status)
 			break;
-		if (d->taker->hasher)
-			hasher_wait(d->taker->hasher, job->ticket);
+		hasher_wait(d->taker->hasher, job->ticket);
 		job->piece = i;
+		job->submitted = true;
 		pool_submit(d->pool, job);
 		while (!status && pool_ready(d->pool))
 			status = deliver(d);
@@ -91,31 +115,48 @@ static int decode_pieces(struct decoding *d, uint64_t count)
 	return status;
 }
 
+static int ring_init(struct job_ring *ring, size_t count, const struct brevis_archive *archive)
+{
+	size_t i;
+
+	ring->jobs = calloc(count, sizeof(*ring->jobs));
+	if (!ring->jobs)
+		return -1;
+	ring->count = count;
+	for (i = 0; i < count; i++)
+		ring->jobs[i].archive = archive;
+	return 0;
+}
+
+static void ring_release(struct job_ring *ring, struct hasher *hasher)
+{
+	size_t i;
+
+	for (i = 0; i < ring->count; i++) {
+		hasher_wait(hasher, ring->jobs[i].ticket);
+		piece_buffer_release(&ring->jobs[i].buffer);
+	}
+	free(ring->jobs);
+}
+
 int decompress_pieces(const struct brevis_archive *archive, uint64_t count, unsigned threads,
 		      const struct piece_taker *taker, struct brevis_error *err)
 {
 	struct decoding d = {.archive = archive, .taker = taker, .err = err};
-	size_t i;
-	int status = BREVIS_OK;
-
 	/* A piece for each worker, one that is being written, and one that is being hashed. */
-	d.job_count = threads > 1 ? threads + 2 : 1;
-	d.jobs = calloc(d.job_count, sizeof(*d.jobs));
-	d.pool = pool_new(threads, d.job_count, run);
-	if (!d.jobs || !d.pool)
+	size_t large = threads > 1 ? threads + 2 : 1;
+	size_t small = threads > 1 ? SMALL_JOBS : 1;
+	int status;
+
+	d.pool = pool_new(threads, large + small, run);
+	if (!d.pool || ring_init(&d.large, large, archive) || ring_init(&d.small, small, archive))
 		status = error_nomem(err);
-	for (i = 0; !status && i < d.job_count; i++)
-		d.jobs[i].archive = archive;
-	if (!status)
+	else
 		status = decode_pieces(&d, count);
 	pool_free(d.pool);
-	for (i = 0; d.jobs && i < d.job_count; i++) {
-		if (taker->hasher)
-			hasher_wait(taker->hasher, d.jobs[i].ticket);
-		piece_buffer_release(&d.jobs[i].buffer);
-	}
+	ring_release(&d.large, taker->hasher);
+	ring_release(&d.small, taker->hasher);
 	piece_buffer_release(&d.before);
-	free(d.jobs);
 	return status;
 }
 

@@ -24,24 +24,47 @@
 #include "core/base/error.h"
 #include "core/compress/encoder.h"
 
+/* Small pieces that can be under way. */
+#define SMALL_JOBS 64
+
+static int ring_init(struct job_ring *ring, size_t count, const struct encode_frame *frame)
+{
+	size_t i;
+
+	ring->jobs = calloc(count, sizeof(*ring->jobs));
+	if (!ring->jobs)
+		return -1;
+	ring->count = count;
+	for (i = 0; i < count; i++)
+		ring->jobs[i].frame = frame;
+	return 0;
+}
+
+static void ring_release(struct job_ring *ring)
+{
+	size_t i;
+
+	for (i = 0; i < ring->count; i++)
+		encode_job_release(&ring->jobs[i]);
+	free(ring->jobs);
+}
+
 /* Makes all that has to be allocated. */
 static int allocate(struct brevis_encoder *e, const struct brevis_encode_options *options,
 		    struct brevis_error *err)
 {
 	bool hashes = !options->codec_only && !options->original_sha256;
-	size_t i;
-
 	/* One piece for each worker, one that is ready for it, one that grows. */
-	e->job_count = e->threads > 1 ? e->threads + 2 : 1;
-	e->jobs = calloc(e->job_count, sizeof(*e->jobs));
+	size_t large = e->threads > 1 ? e->threads + 2 : 1;
+	size_t small = e->threads > 1 ? SMALL_JOBS : 1;
+
 	e->frame.scratches = calloc(e->threads, sizeof(*e->frame.scratches));
 	e->keyer = content_keyer_new();
 	e->hasher = hashes ? hasher_new(e->threads > 1) : NULL;
-	e->pool = pool_new(e->threads, e->job_count, encode_job_run);
-	if (!e->jobs || !e->frame.scratches || !e->keyer || (hashes && !e->hasher) || !e->pool)
+	e->pool = pool_new(e->threads, large + small, encode_job_run);
+	if (ring_init(&e->large, large, &e->frame) || ring_init(&e->small, small, &e->frame) ||
+	    !e->frame.scratches || !e->keyer || (hashes && !e->hasher) || !e->pool)
 		return error_nomem(err);
-	for (i = 0; i < e->job_count; i++)
-		e->jobs[i].frame = &e->frame;
 	return BREVIS_OK;
 }
 
@@ -89,9 +112,8 @@ void brevis_encoder_free(struct brevis_encoder *e)
 	pool_free(e->pool);
 	hasher_free(e->hasher);
 	archive_writer_release(&e->writer);
-	for (i = 0; e->jobs && i < e->job_count; i++)
-		encode_job_release(&e->jobs[i]);
-	free(e->jobs);
+	ring_release(&e->large);
+	ring_release(&e->small);
 	for (i = 0; e->frame.scratches && i < e->threads; i++)
 		free(e->frame.scratches[i].data);
 	free(e->frame.scratches);
@@ -132,7 +154,7 @@ static int submit_window(struct brevis_encoder *e, struct brevis_error *err)
 	for (i = 0; i < e->window.count && !status; i++) {
 		struct held_piece *held = &e->window.pieces[i];
 
-		status = records_begin(e, err);
+		status = records_begin(e, held->head.raw_size, err);
 		if (status)
 			break;
 		free(e->growing->raw);
@@ -287,7 +309,7 @@ static int take(struct brevis_encoder *e, const uint8_t *data, size_t len, struc
 		struct piece_kind kind;
 
 		if (!e->growing)
-			status = records_begin(e, err);
+			status = records_begin(e, expected, err);
 		if (!status)
 			status = piece_cutter_feed(&e->cutter, data, len, &used, &ends, &kind, err);
 		if (!status)

@@ -13,6 +13,19 @@
 #include "core/compress/revisions.h"
 #include "core/compress/window.h"
 
+/** Pieces of at most so many bytes are small. */
+#define SMALL_PIECE (64u << 10)
+
+/**
+ * Jobs that are filled, submitted and taken back in turn. Small pieces have many: handing over each
+ * takes almost as long as encoding it, so workers shall not have to wait for the next.
+ */
+struct job_ring {
+	struct encode_job *jobs;
+	size_t count;
+	size_t next; /* the job of the next piece */
+};
+
 enum encoder_phase { FOLLOWING, GATHERING, WRITING };
 
 struct brevis_encoder {
@@ -34,9 +47,8 @@ struct brevis_encoder {
 	struct buffer before; /* what a chained record of the next piece would refer to */
 	uint64_t reused_count;
 	struct pool *pool;
-	struct encode_job *jobs; /* a ring: they are filled, submitted and taken back in turn */
-	size_t job_count;
-	size_t next;                /* the job of the next piece */
+	struct job_ring large;
+	struct job_ring small;      /* of small pieces */
 	struct encode_job *growing; /* the job of the growing piece */
 	struct hasher *hasher;      /* of the original; NULL: nobody wants its digest */
 	const uint8_t *original_sha256;
@@ -56,8 +68,8 @@ int records_remember(struct brevis_encoder *e, const struct encode_job *job);
 /** Takes the oldest job back and writes its piece. */
 int records_deliver(struct brevis_encoder *e, struct brevis_error *err);
 
-/** Makes the next job of the ring the growing one. */
-int records_begin(struct brevis_encoder *e, struct brevis_error *err);
+/** Makes the next job the growing one, for a piece that may grow to so many bytes. */
+int records_begin(struct brevis_encoder *e, size_t expected, struct brevis_error *err);
 
 /** Gives the growing piece, now complete, to the workers, or finds that it needs no work. */
 int records_submit(struct brevis_encoder *e, const struct content_key *key,

@@ -46,9 +46,10 @@ int records_deliver(struct brevis_encoder *e, struct brevis_error *err)
 	return status;
 }
 
-int records_begin(struct brevis_encoder *e, struct brevis_error *err)
+int records_begin(struct brevis_encoder *e, size_t expected, struct brevis_error *err)
 {
-	struct encode_job *job = &e->jobs[e->next];
+	struct job_ring *ring = expected > SMALL_PIECE ? &e->large : &e->small;
+	struct encode_job *job = &ring->jobs[ring->next];
 	int status = BREVIS_OK;
 
 	while (job->submitted && !status)
@@ -58,7 +59,7 @@ int records_begin(struct brevis_encoder *e, struct brevis_error *err)
 	/* Its buffers are free once both hashers have read them. */
 	hasher_wait(e->hasher, job->hashed);
 	hasher_wait(e->writer.hasher, job->written);
-	e->next = (e->next + 1) % e->job_count;
+	ring->next = (ring->next + 1) % ring->count;
 	e->growing = job;
 	job->head.raw_size = 0;
 	return BREVIS_OK;

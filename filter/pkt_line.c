@@ -283,6 +283,8 @@ int pkt_write(void *ctx, const void *data, size_t len)
 		if (writer->used - writer->open == HEADER + PKT_MAX)
 			close_packet(writer);
 	}
+	if (writer->failure)
+		errno = writer->failure;
 	return writer->failure ? -1 : 0;
 }
 

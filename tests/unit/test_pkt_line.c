@@ -2,6 +2,7 @@
 /* Packets: limits of their sizes, slow and broken streams. */
 #include "filter/pkt_line.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -244,6 +245,7 @@ static void test_text_limit(void **state)
 /* A reader that is gone is an error that sticks, not a signal. */
 static void test_peer_gone(void **state)
 {
+	static uint8_t large[3 * PKT_MAX];
 	struct pkt_writer *writer;
 	int ends[2];
 
@@ -254,6 +256,13 @@ static void test_peer_gone(void **state)
 	close(ends[0]);
 	assert_int_equal(pkt_write(writer, "abc", 3), 0);
 	assert_int_equal(pkt_write_flush(writer), -1);
+	assert_int_equal(pkt_write_flush(writer), -1);
+	pkt_writer_free(writer);
+	/* Content that goes out without being gathered first. */
+	writer = pkt_writer_new(ends[1]);
+	assert_int_equal(pkt_write(writer, large, sizeof(large)), -1);
+	assert_int_equal(errno, EPIPE);
+	assert_int_equal(pkt_write(writer, large, sizeof(large)), -1);
 	assert_int_equal(pkt_write_flush(writer), -1);
 	close(ends[1]);
 	pkt_writer_free(writer);

@@ -221,6 +221,27 @@ static int collect_all(struct checkout *c, const char *const *pathspecs, size_t 
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+/* Says how many bytes there are to write, and how many are stored instead. */
+static void begin_progress(struct checkout *c)
+{
+	uint64_t original = 0;
+	uint64_t size = 0;
+	size_t count;
+	struct due_file *due = due_files(c, &count);
+
+	for (size_t i = 0; i < count && progress_is_wanted(); i++) {
+		struct stored stored;
+
+		stored_look(c->ws, &due[i].pointer, &stored);
+		if (!stored.is_known)
+			continue;
+		original += stored.original_size;
+		size += due[i].pointer.size;
+	}
+	progress_begin(&c->progress, "restoring", "", original);
+	progress_share(&c->progress, original, size);
+}
+
 /* Where the bytes of one file go. */
 struct outlet {
 	struct work_file *file;
@@ -280,6 +301,7 @@ static void write_all(struct checkout *c)
 			c->failed++;
 			continue;
 		}
+		progress_file(&c->progress, due[i].path, i + 1, count);
 		if (write_file(c, &due[i]) < 0)
 			c->failed++;
 	}
@@ -314,7 +336,7 @@ int checkout_files(struct workspace *ws, const char *const *pathspecs, size_t co
 	}
 	if (reach != CHECKOUT_LOCAL && download_missing(&c) < 0)
 		goto out;
-	progress_begin(&c.progress, "writing files", 0);
+	begin_progress(&c);
 	write_all(&c);
 	progress_end(&c.progress);
 	if (buffer_failed(&c.written)) {

@@ -85,6 +85,8 @@ struct cleaning *cleaning_begin(struct workspace *ws, const char *path)
 	c->ws = ws;
 	c->label = path ? c->path : "the input";
 	look_at_work_file(c);
+	progress_begin(&c->progress, "reading", c->label,
+		       c->work_file ? (uint64_t)c->before.st_size : 0);
 	return c;
 }
 
@@ -92,6 +94,7 @@ void cleaning_free(struct cleaning *c)
 {
 	if (!c)
 		return;
+	progress_end(&c->progress);
 	brevis_encoder_free(c->encoder);
 	new_object_free(c->object);
 	new_object_free(c->raw);
@@ -316,6 +319,7 @@ int cleaning_write(void *cleaning, const void *data, size_t len)
 	if (c->failed)
 		return -1;
 	c->size += len;
+	progress_add(&c->progress, len);
 	if (c->stage == STAGE_HEAD) {
 		size_t room = sizeof(c->head) - c->head_len;
 		size_t n = len < room ? len : room;

@@ -25,6 +25,7 @@ static int take_archive(void *ctx, const void *data, size_t len)
 		if (!c->object)
 			return cleaning_fail(c);
 	}
+	progress_stored(&c->progress, len);
 	return new_object_write(c->object, data, len);
 }
 
@@ -146,6 +147,8 @@ static int finish_archive(struct cleaning *c, const struct brevis_encode_summary
 	char how[80];
 
 	pointer_set_oid(&pointer, summary->archive_sha256);
+	progress_share(&c->progress, summary->original_size, summary->archive_size);
+	progress_step(&c->progress, "checking");
 	if (!c->ws->dry_run) {
 		if (cleaning_check_unchanged(c) != 0)
 			return -1;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "filter/earlier.h"
+#include "filter/progress.h"
 #include "filter/spool.h"
 
 enum stage { STAGE_HEAD, STAGE_ARCHIVE, STAGE_FOLLOW, STAGE_ENCODE };
@@ -22,6 +23,7 @@ struct cleaning {
 	uint8_t head[POINTER_SIZE_LIMIT];
 	size_t head_len;
 	uint64_t size; /* bytes taken so far */
+	struct progress progress;
 
 	struct earlier earlier;
 

@@ -8,6 +8,7 @@
 
 #include "filter/options.h"
 #include "filter/preset.h"
+#include "filter/progress.h"
 #include "filter/report.h"
 
 /* The values that were given, as numbers. Reports and returns -1 if one is out of place. */
@@ -28,12 +29,14 @@ int codec_arguments_parse(const struct command *self, int argc, char **argv, boo
 {
 	const char *threads = NULL;
 	const char *preset = NULL;
+	struct progress_choice progress = {.on = false};
 	const struct option_spec preset_option = {0, "preset", NULL, &preset,
 						  "search as V says: " PRESET_NAMES};
 	const struct option_spec options[] = {
 		{'o', "output", NULL, &out->out, "write to the file V, - is stdout"},
 		{'t', "threads", NULL, &threads, "work with V threads"},
 		{'f', "force", &out->force, NULL, "replace a file that is there"},
+		PROGRESS_OPTIONS(progress),
 		encodes ? preset_option : (struct option_spec){0},
 		{0}};
 
@@ -54,6 +57,7 @@ int codec_arguments_parse(const struct command *self, int argc, char **argv, boo
 		*exit_code = EXIT_USAGE;
 		return -1;
 	}
+	progress_choose(&progress);
 	out->file = argv[0];
 	if (!out->out && strcmp(out->file, "-") == 0)
 		out->out = "-";

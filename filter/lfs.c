@@ -24,6 +24,7 @@
 
 #include "core/base/buffer.h"
 #include "filter/lfs_cause.h"
+#include "filter/lfs_progress.h"
 #include "filter/pkt_line.h"
 #include "filter/process.h"
 #include "filter/report.h"
@@ -50,6 +51,7 @@ struct download {
 	int error_fd;             /* git-lfs's stderr */
 	char general[CAUSE_SIZE]; /* the cause, once it is one that concerns all objects */
 	bool lost;                /* git-lfs does not answer any more */
+	struct lfs_progress progress;
 	bool borrows; /* the repository reads objects of another one, and so does git-lfs */
 };
 
@@ -237,11 +239,23 @@ static bool ask(struct download *d, const struct item *item, bool delay)
 
 /* ---- progress and causes -------------------------------------------------------------------- */
 
-static void show_progress(const struct download *d, size_t done)
+static void begin_progress(struct download *d)
 {
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\rgit-brevis: downloading objects: %zu of %zu%s", done, d->count,
-			done == d->count ? "\n" : "");
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < d->count; i++)
+		if (!d->items[i].cause)
+			bytes += d->items[i].want->pointer.size;
+	lfs_progress_begin(&d->progress, repository_lfs_dir(d->ws->repository),
+			   d->count == 1 ? d->items[0].want->path : "objects", d->count, bytes);
+}
+
+static bool is_pending(void *ctx, const char *oid)
+{
+	const struct download *d = ctx;
+	const struct item *item = bsearch(oid, d->items, d->count, sizeof(*d->items), find_item);
+
+	return item && !item->named;
 }
 
 /* Reads the names of a list_available_blobs answer. Returns how many items are named so far, or 0
@@ -263,6 +277,7 @@ static size_t read_names(struct download *d, size_t named)
 			continue;
 		item->named = true;
 		named++;
+		lfs_progress_arrived(&d->progress, item->want->pointer.size);
 	}
 	if (kind != PKT_FLUSH)
 		d->lost = true;
@@ -281,18 +296,19 @@ static void fetch_all(struct download *d)
 		if (!d->items[i].cause)
 			expected += ask(d, &d->items[i], true);
 	}
-	show_progress(d, d->count - expected);
+	begin_progress(d);
 	/* Never once more than needed: git-lfs does not survive being asked after its last list. */
 	while (!d->lost && named < expected) {
 		size_t before = named;
 
 		pkt_write_text(d->writer, "command=list_available_blobs");
 		send_flush(d);
+		lfs_progress_wait(&d->progress, d->child.out, is_pending, d);
 		named = read_names(d, named);
-		show_progress(d, d->count - expected + named);
 		if (named <= before)
 			break;
 	}
+	lfs_progress_end(&d->progress);
 }
 
 /* Reads what git-lfs wrote on stderr, NUL-terminated. It and we share the position in the file. */

@@ -11,21 +11,24 @@
 #include <unistd.h>
 
 #include "core/base/escape.h"
+#include "filter/progress.h"
 
 /* Writes all of a line, so that lines of several processes do not mix. Nobody is left to tell if
  * that fails. */
 static void write_line(int fd, const char *line, size_t len)
 {
+	progress_pause();
 	while (len) {
 		ssize_t n = write(fd, line, len);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return;
+			break;
 		line += n;
 		len -= (size_t)n;
 	}
+	progress_resume();
 }
 
 static void print(int fd, const char *prefix, const char *format, va_list args)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "filter/progress.h"
 #include "filter/report.h"
 #include "filter/stream.h"
 
@@ -17,12 +18,14 @@ struct outlet {
 	brevis_write_fn write;
 	void *ctx;
 	int failure; /* errno when the taker failed */
+	struct progress progress;
 };
 
 static int pass_on(void *ctx, const void *data, size_t len)
 {
 	struct outlet *outlet = ctx;
 
+	progress_add(&outlet->progress, len);
 	errno = 0;
 	if (outlet->write(outlet->ctx, data, len) == 0)
 		return 0;
@@ -120,6 +123,8 @@ static enum smudge_result decode(struct job *job)
 	info = brevis_archive_info(archive);
 	thread_share_take(&job->ws->share, job->ws->threads);
 	options.threads = job->ws->share.threads;
+	progress_begin(&job->outlet.progress, "restoring", job->path, info->original_size);
+	progress_share(&job->outlet.progress, info->original_size, info->archive_size);
 	if (brevis_archive_decode(archive, &options, pass_on, &job->outlet, &err) != BREVIS_OK) {
 		result = fail_archive(job, &err);
 		goto out;
@@ -128,6 +133,7 @@ static enum smudge_result decode(struct job *job)
 		     info->archive_size, info->original_size);
 	known_add(job->ws->known, info->original_size, info->original_sha256, job->pointer);
 out:
+	progress_end(&job->outlet.progress);
 	thread_share_return(&job->ws->share);
 	brevis_archive_free(archive);
 	return result;
@@ -160,6 +166,7 @@ static enum smudge_result pass_through(struct job *job)
 		report_error("%s: out of memory", job->path);
 		return SMUDGE_FAILED;
 	}
+	progress_begin(&job->outlet.progress, "restoring", job->path, source->size);
 	switch (source_copy(source, source->size, pass_and_hash, &passage)) {
 	case 0:
 		break;
@@ -184,6 +191,7 @@ static enum smudge_result pass_through(struct job *job)
 	report_trace("smudge %s: plain object, %" PRIu64 " bytes", job->path, source->size);
 	result = SMUDGE_DONE;
 out:
+	progress_end(&job->outlet.progress);
 	brevis_sha256_free(passage.sha);
 	return result;
 }
@@ -191,7 +199,8 @@ out:
 enum smudge_result smudge_pointer(struct workspace *ws, const char *path,
 				  const struct pointer *pointer, brevis_write_fn write, void *ctx)
 {
-	struct job job = {.ws = ws, .path = path, .pointer = pointer, .outlet = {write, ctx, 0}};
+	struct job job = {
+		.ws = ws, .path = path, .pointer = pointer, .outlet = {.write = write, .ctx = ctx}};
 	enum smudge_result result;
 
 	if (pointer->size == 0) {

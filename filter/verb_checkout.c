@@ -3,16 +3,19 @@
 #include "filter/command.h"
 #include "filter/hooks_setup.h"
 #include "filter/options.h"
+#include "filter/progress.h"
 
 int verb_checkout(const struct command *self, int argc, char **argv)
 {
-	const struct option_spec table[] = {{0}};
+	struct progress_choice progress = {.on = false};
+	const struct option_spec table[] = {PROGRESS_OPTIONS(progress), {0}};
 	struct workspace ws;
 	int code;
 	int count = options_parse(self, argc, argv, table, &code);
 
 	if (count < 0)
 		return code;
+	progress_choose(&progress);
 	if (workspace_open(&ws) < 0)
 		return EXIT_FATAL;
 	code = checkout_files(&ws, (const char *const *)argv, (size_t)count, CHECKOUT_LOCAL);

@@ -15,6 +15,7 @@
 #include "filter/progress.h"
 #include "filter/report.h"
 #include "filter/stream.h"
+#include "filter/text.h"
 
 struct job {
 	struct codec_arguments arguments;
@@ -34,10 +35,17 @@ static int encode(void *ctx, const void *data, size_t len)
 	return brevis_encoder_write(job->encoder, data, len, &job->err);
 }
 
+static int put(void *ctx, const void *data, size_t len)
+{
+	struct job *job = ctx;
+
+	progress_stored(&job->progress, len);
+	return output_file_write(job->output, data, len);
+}
+
 /* Reports a failed encoder, or the output that made it fail. */
 static int fail(struct job *job)
 {
-	progress_end(&job->progress);
 	if (output_file_failed(job->output))
 		return output_file_flush(job->output);
 	return report_error("cannot compress %s: %s", job->in.name, job->err.message);
@@ -53,8 +61,7 @@ static int encode_all(struct job *job, struct brevis_encode_summary *summary)
 	};
 	struct stat now;
 
-	if (brevis_encoder_new(&options, output_file_write, job->output, &job->encoder,
-			       &job->err) != BREVIS_OK)
+	if (brevis_encoder_new(&options, put, job, &job->encoder, &job->err) != BREVIS_OK)
 		return fail(job);
 	switch (stream_read(job->in.fd, encode, job)) {
 	case 0:
@@ -62,12 +69,11 @@ static int encode_all(struct job *job, struct brevis_encode_summary *summary)
 	case 1:
 		return fail(job);
 	default:
-		progress_end(&job->progress);
 		return report_error("cannot read %s: %s", job->in.name, strerror(errno));
 	}
 	if (brevis_encoder_finish(job->encoder, summary, &job->err) != BREVIS_OK)
 		return fail(job);
-	progress_end(&job->progress);
+	progress_share(&job->progress, summary->original_size, summary->archive_size);
 	priors_trace(job->ws.priors, "compress", job->in.name, summary);
 	if (fstat(job->in.fd, &now) == 0 && S_ISREG(now.st_mode) &&
 	    (now.st_size != job->in.st.st_size || now.st_mtim.tv_sec != job->in.st.st_mtim.tv_sec ||
@@ -82,6 +88,7 @@ static int prove(struct job *job)
 {
 	struct object_file file;
 
+	progress_step(&job->progress, "checking");
 	if (object_file_from_fd(&file, output_file_fd(job->output)) != 0)
 		snprintf(job->err.message, sizeof(job->err.message), "%s", strerror(errno));
 	else if (brevis_encoder_check(job->encoder, &file.source, &job->err) == BREVIS_OK)
@@ -101,7 +108,8 @@ static void tell(const struct job *job, const struct brevis_encode_summary *summ
 
 	if (*summary->note)
 		report_note("%s: %s", job->in.name, summary->note);
-	fprintf(stderr, "%s: %" PRIu64 " -> %" PRIu64 " bytes", job->in.name, from, to);
+	print_path(stderr, job->in.name);
+	fprintf(stderr, ": %" PRIu64 " -> %" PRIu64 " bytes", from, to);
 	if (from)
 		fprintf(stderr, ", %" PRIu64 ".%" PRIu64 " %% %s", tenths / 10, tenths % 10,
 			from >= to ? "saved" : "more");
@@ -118,7 +126,8 @@ static int compress(struct job *job, const char *out)
 				       is_file ? job->in.st.st_mode : (mode_t)0666);
 	if (!job->output)
 		return -1;
-	progress_begin(&job->progress, "compressing", is_file ? (uint64_t)job->in.st.st_size : 0);
+	progress_begin(&job->progress, "compressing", job->in.name,
+		       is_file ? (uint64_t)job->in.st.st_size : 0);
 	if (encode_all(job, &summary) != 0 || output_file_flush(job->output) != 0)
 		goto out;
 	/* A pipe cannot be read back; its receiver has the checksums. */
@@ -126,6 +135,7 @@ static int compress(struct job *job, const char *out)
 		goto out;
 	if (output_file_commit(job->output) != 0)
 		goto out;
+	progress_end(&job->progress);
 	tell(job, &summary);
 	result = 0;
 out:

@@ -70,6 +70,7 @@ static int pass_on(void *ctx, const void *data, size_t len)
 static int decompress(struct job *job, const char *out)
 {
 	struct brevis_decode_options options = {.threads = job->arguments.threads};
+	const struct brevis_archive_info *info;
 	struct brevis_archive *archive = NULL;
 	struct brevis_error err;
 	int result = -1;
@@ -85,19 +86,19 @@ static int decompress(struct job *job, const char *out)
 				 S_ISREG(job->in.st.st_mode) ? job->in.st.st_mode : (mode_t)0666);
 	if (!job->output)
 		goto out;
-	progress_begin(&job->progress, "decompressing",
-		       brevis_archive_info(archive)->original_size);
+	info = brevis_archive_info(archive);
+	progress_begin(&job->progress, "decompressing", job->in.name, info->original_size);
+	progress_share(&job->progress, info->original_size, info->archive_size);
 	if (brevis_archive_decode(archive, &options, pass_on, job, &err) == BREVIS_OK) {
-		progress_end(&job->progress);
 		result = output_file_commit(job->output);
 		goto out;
 	}
-	progress_end(&job->progress);
 	if (output_file_failed(job->output))
 		output_file_flush(job->output);
 	else
 		codec_report_archive("decompress", job->in.name, &err);
 out:
+	progress_end(&job->progress);
 	output_file_free(job->output);
 	brevis_archive_free(archive);
 	return result;

@@ -10,6 +10,7 @@
 #include "filter/command.h"
 #include "filter/convert.h"
 #include "filter/options.h"
+#include "filter/progress.h"
 #include "filter/report.h"
 #include "filter/stream.h"
 #include "filter/text.h"
@@ -61,17 +62,37 @@ static int remember(void **tree, const char *name)
 }
 
 /* Decodes an archive without keeping what comes out. Returns a BREVIS_... code. */
-static int decode(const struct workspace *ws, const struct object_file *file,
+static int decode(const struct workspace *ws, const char *path, const struct object_file *file,
 		  struct brevis_error *err)
 {
 	struct brevis_decode_options options = {.threads = ws->threads};
+	const struct brevis_archive_info *info;
 	struct brevis_archive *archive;
+	struct progress progress;
 	int rc = brevis_archive_open(&file->source, &archive, err);
 
 	if (rc != BREVIS_OK)
 		return rc;
-	rc = brevis_archive_decode(archive, &options, NULL, NULL, err);
+	info = brevis_archive_info(archive);
+	progress_begin(&progress, "checking", path, info->original_size);
+	progress_share(&progress, info->original_size, info->archive_size);
+	rc = brevis_archive_decode(archive, &options, progress_write, &progress, err);
+	progress_end(&progress);
 	brevis_archive_free(archive);
+	return rc;
+}
+
+static int hash(const char *path, const struct object_file *file,
+		uint8_t sha256[BREVIS_SHA256_SIZE])
+{
+	struct progress progress;
+	struct progress_source counted = {&progress, &file->source};
+	struct brevis_source source = progress_source(&counted);
+	int rc;
+
+	progress_begin(&progress, "hashing", path, source.size);
+	rc = source_digest(&source, sha256);
+	progress_end(&progress);
 	return rc;
 }
 
@@ -127,7 +148,7 @@ static const char *decode_remedy(int status)
 
 /* Writes what is wrong with the object into text; "" if nothing is. Returns true if its bytes are
  * not those that its name stands for. */
-static bool find_fault(const struct fsck *f, const struct pointer *pointer,
+static bool find_fault(const struct fsck *f, const char *path, const struct pointer *pointer,
 		       const struct object_file *file, char *text, size_t len)
 {
 	uint8_t sha256[BREVIS_SHA256_SIZE];
@@ -143,7 +164,7 @@ static bool find_fault(const struct fsck *f, const struct pointer *pointer,
 			 pointer->oid, file->source.size, pointer->size);
 		return true;
 	}
-	if (source_digest(&file->source, sha256) < 0) {
+	if (hash(path, file, sha256) < 0) {
 		snprintf(text, len, "object %.12s cannot be read: %s; make it readable",
 			 pointer->oid, strerror(errno));
 		return false;
@@ -154,7 +175,7 @@ static bool find_fault(const struct fsck *f, const struct pointer *pointer,
 			 pointer->oid, hex);
 		return true;
 	}
-	rc = object_file_is_archive(file) ? decode(f->ws, file, &err) : BREVIS_OK;
+	rc = object_file_is_archive(file) ? decode(f->ws, path, file, &err) : BREVIS_OK;
 	if (rc != BREVIS_OK)
 		snprintf(text, len, "object %.12s does not restore: %s; %s", pointer->oid,
 			 err.message, decode_remedy(rc));
@@ -187,7 +208,7 @@ static int check_object(struct fsck *f, const char *path, const struct pointer *
 		found(f, path, text);
 		return 0;
 	}
-	damaged = find_fault(f, pointer, &file, text, sizeof(text));
+	damaged = find_fault(f, path, pointer, &file, text, sizeof(text));
 	object_file_close(&file);
 	if (text[0])
 		found(f, path, text);
@@ -331,6 +352,7 @@ int verb_fsck(const struct command *self, int argc, char **argv)
 {
 	struct fsck f = {.dry_run = false};
 	struct workspace ws;
+	struct progress_choice progress = {.on = false};
 	const struct option_spec table[] = {
 		{.name = "objects",
 		 .flag = &f.objects,
@@ -342,6 +364,7 @@ int verb_fsck(const struct command *self, int argc, char **argv)
 		 .name = "dry-run",
 		 .flag = &f.dry_run,
 		 .help = "leave damaged objects where they are"},
+		PROGRESS_OPTIONS(progress),
 		{0}};
 	int code;
 	int count = options_parse(self, argc, argv, table, &code);
@@ -349,6 +372,7 @@ int verb_fsck(const struct command *self, int argc, char **argv)
 
 	if (count < 0)
 		return code;
+	progress_choose(&progress);
 	if (!f.objects && !f.pointers)
 		f.objects = f.pointers = true;
 	if (workspace_open(&ws) < 0)

@@ -7,6 +7,7 @@
 #include "filter/git_run.h"
 #include "filter/hooks_setup.h"
 #include "filter/options.h"
+#include "filter/progress.h"
 
 /* True if a word is the name of a remote. */
 static bool is_remote(const struct repository *repository, const char *word)
@@ -60,13 +61,15 @@ static void choose_remote(const char *remote)
 /* Like checkout, but what is missing is downloaded first, all of it together. */
 int verb_pull(const struct command *self, int argc, char **argv)
 {
-	const struct option_spec table[] = {{0}};
+	struct progress_choice progress = {.on = false};
+	const struct option_spec table[] = {PROGRESS_OPTIONS(progress), {0}};
 	struct workspace ws;
 	int code;
 	int count = options_parse(self, argc, argv, table, &code);
 
 	if (count < 0)
 		return code;
+	progress_choose(&progress);
 	if (workspace_open(&ws) < 0)
 		return EXIT_FATAL;
 	/* As in `git lfs pull REMOTE`; a file of that name comes first. */

@@ -6,6 +6,7 @@
 
 #include "filter/codec_arguments.h"
 #include "filter/options.h"
+#include "filter/progress.h"
 #include "filter/proof.h"
 #include "filter/report.h"
 #include "filter/subject.h"
@@ -14,9 +15,16 @@
 /* Checks the object's bytes against its name. */
 static int check_name(const struct subject *subject, const char *name)
 {
+	struct progress progress;
+	struct progress_source counted = {&progress, &subject->file.source};
+	struct brevis_source source = progress_source(&counted);
 	struct brevis_error err;
+	bool is_good;
 
-	if (source_is_object(&subject->file.source, &subject->pointer, &err))
+	progress_begin(&progress, "hashing", name, source.size);
+	is_good = source_is_object(&source, &subject->pointer, &err);
+	progress_end(&progress);
+	if (is_good)
 		return 0;
 	if (err.status == BREVIS_E_IO)
 		return report_error("%s: its object %.12s cannot be read: %s; make that a file "
@@ -30,20 +38,25 @@ static int check_archive(const struct subject *subject, const struct workspace *
 			 const char *name)
 {
 	struct brevis_decode_options options = {.threads = ws->threads};
+	const struct brevis_archive_info *info;
 	struct brevis_archive *archive = NULL;
+	struct progress progress;
 	struct brevis_error err;
-	int result = -1;
+	int result;
 
-	if (brevis_archive_open(&subject->file.source, &archive, &err) == BREVIS_OK &&
-	    brevis_archive_decode(archive, &options, NULL, NULL, &err) == BREVIS_OK) {
-		const struct brevis_archive_info *info = brevis_archive_info(archive);
-
+	if (brevis_archive_open(&subject->file.source, &archive, &err) != BREVIS_OK)
+		return codec_report_archive("verify", name, &err);
+	info = brevis_archive_info(archive);
+	progress_begin(&progress, "checking", name, info->original_size);
+	progress_share(&progress, info->original_size, info->archive_size);
+	result = brevis_archive_decode(archive, &options, progress_write, &progress, &err);
+	progress_end(&progress);
+	if (result == BREVIS_OK) {
 		print_path(stdout, name);
 		printf(": good, %" PRIu64 " bytes restore %" PRIu64 "\n", info->archive_size,
 		       info->original_size);
-		result = 0;
 	} else {
-		codec_report_archive("verify", name, &err);
+		result = codec_report_archive("verify", name, &err);
 	}
 	brevis_archive_free(archive);
 	return result;
@@ -72,17 +85,19 @@ out:
 
 int verb_verify(const struct command *self, int argc, char **argv)
 {
-	static const struct option_spec none[] = {{0}};
+	struct progress_choice progress = {.on = false};
+	const struct option_spec options[] = {PROGRESS_OPTIONS(progress), {0}};
 	struct workspace ws;
 	int bad = 0;
 	int code;
 	int i;
 
-	argc = options_parse(self, argc, argv, none, &code);
+	argc = options_parse(self, argc, argv, options, &code);
 	if (argc < 0)
 		return code;
 	if (argc == 0)
 		return command_usage(self, 0);
+	progress_choose(&progress);
 	if (workspace_open_if_any(&ws) != 0)
 		return EXIT_FATAL;
 	for (i = 0; i < argc; i++) {

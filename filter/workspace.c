@@ -8,6 +8,7 @@
 
 #include "filter/options.h"
 #include "filter/preset.h"
+#include "filter/progress.h"
 #include "filter/report.h"
 
 /* The environment goes before the configuration. A wrong name must not keep git from storing a
@@ -37,6 +38,7 @@ static void read_settings(struct workspace *ws)
 	if (ws->repository) {
 		ws->reuse = repository_config_bool(ws->repository, "brevis.reuse", true);
 		threads = repository_config_int(ws->repository, "brevis.threads", 0);
+		progress_force(repository_config_bool(ws->repository, "lfs.forceprogress", false));
 	}
 	if (threads >= 0 && threads <= OPTION_THREADS_MAX)
 		ws->threads = (unsigned)threads;

@@ -13,6 +13,7 @@ dropped, so that an empty file means that all of them have happened:
 
   download-fin N BYTES    end a download after BYTES bytes, in good order
   download-rst N BYTES    reset the connection after BYTES bytes
+  download-pause N BYTES  wait for a second after BYTES bytes of a download, and go on
   download-flip N OFFSET  one wrong bit in the byte at OFFSET
   download-503 N          answer 503 to a download
   download-429 N SECONDS  answer 429 with Retry-After
@@ -335,6 +336,11 @@ class Handler(BaseHTTPRequestHandler):
         flip = self.store.fault("download-flip")
         if flip is not None and begin <= flip < end:
             body[flip - begin] ^= 0x10
+        pause = self.store.fault("download-pause")
+        if pause is not None:
+            self.wfile.write(body[:pause])
+            time.sleep(1)
+            del body[:pause]
         fin = self.store.fault("download-fin")
         rst = None if fin is not None else self.store.fault("download-rst")
         cut = fin if fin is not None else rst

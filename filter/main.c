@@ -27,6 +27,8 @@ const struct command commands[] = {
 	 "say which files are compressed, missing or stored raw", verb_status},
 	{"ls-files", "ls-files [-l] [-s] [-n] [-z] [--json] [REVISION] [PATH...]",
 	 "list the files that git-brevis keeps", verb_ls_files},
+	{"stats", "stats [--all] [--summary] [--json] [REVISION | A..B]... [PATH...]",
+	 "say what the history has stored, and what each revision added", verb_stats},
 	{"checkout", "checkout [--no-progress] [PATH...]",
 	 "write work files whose objects are here", verb_checkout},
 	{"pull", "pull [--no-progress] [REMOTE] [PATH...]",

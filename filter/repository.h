@@ -18,6 +18,7 @@
 #define BLOB_HEX_SIZE 40
 
 struct repository;
+struct buffer; /* a growing list of paths or names here, each ends with NUL */
 
 /** True if git finds a repository here. Reports nothing. */
 bool repository_is_here(void);
@@ -131,6 +132,47 @@ int repository_each_new_blob(struct repository *repository, const char *tip,
 			     const char *const *arguments,
 			     int (*each)(void *ctx, const struct tracked_file *file), void *ctx);
 
+/** A revision in whose history something changed. The strings live during the call only. */
+struct revision {
+	const char *commit;  /* its whole name in hex */
+	const char *date;    /* of its author, "2024-05-01T12:00:00+00:00" */
+	const char *subject; /* in UTF-8, as far as git can tell */
+};
+
+/**
+ * Calls each for every regular file that a revision added or changed and whose blob is a pointer,
+ * whatever the attributes say; oldest revisions first, parents before children. A merge changed a
+ * file if it has it as none of its parents does. Then, with revision NULL, for every such change
+ * whose blob is not here, of the files with filter=brevis by the attributes of the commit tip
+ * (NULL: there is none). revisions are those of `git log` (options and names, ends with NULL);
+ * pathspecs are as in repository_each_tracked. No pointer is fetched. Stops when each returns
+ * nonzero and returns that; -1 after reporting a failure. Memory: about 200 bytes for each change
+ * in that history, of any file.
+ */
+int repository_each_change(struct repository *repository, const char *const *revisions,
+			   const char *tip, const char *const *pathspecs, size_t count,
+			   int (*each)(void *ctx, const struct revision *revision,
+				       const struct tracked_file *file),
+			   void *ctx);
+
+/** True if text names a commit, "^commit", or a range of commits, and no file in the work tree. */
+bool repository_is_history(const struct repository *repository, const char *text);
+
+/** True if the clone's history is cut off. */
+bool repository_is_shallow(const struct repository *repository);
+
+/**
+ * Lists the whole names of the commits that revisions mean, each ends with NUL, one after the
+ * other;
+ * "^" goes before those whose history is left out. Reports and returns -1 on failure.
+ */
+int repository_resolve(const struct repository *repository, const char *const *revisions,
+		       struct buffer *names);
+
+/** Calls each for every regular file of a commit. Returns as repository_each_change does. */
+int repository_each_blob(const struct repository *repository, const char *revision,
+			 int (*each)(void *ctx, const char *path, const char *blob), void *ctx);
+
 /** What the attributes of a path say, relative to the top, whether it exists or not. Reports and
  * returns -1 on failure. */
 int repository_path_attributes(const struct repository *repository, const char *path,
@@ -160,9 +202,6 @@ bool repository_lacks_index(const struct repository *repository);
 
 /** True if HEAD names a commit. */
 bool repository_has_head(const struct repository *repository);
-
-/** A growing list of paths, each ends with NUL, one after the other. */
-struct buffer;
 
 /**
  * Lists the paths whose index entry differs from HEAD's, each with git's letter before it

@@ -5,7 +5,7 @@
 # shellcheck source=../support/lib.sh
 . "$(dirname "$0")/../support/lib.sh"
 
-verbs="install uninstall track untrack status ls-files checkout pull fsck inspect verify compress
+verbs="install uninstall track untrack status ls-files stats checkout pull fsck inspect verify compress
 	decompress pointer env clean smudge filter-process version help"
 
 # ---- help and usage ----
@@ -38,7 +38,8 @@ done
 
 for words in 'install --manual' 'install --force' 'ls-files -l' 'ls-files -s' 'ls-files -n' \
 	'fsck --objects' 'fsck --pointers' 'fsck --dry-run' 'track --no-guard' 'track --filename' \
-	'compress --preset' 'inspect --nodes' 'inspect --json'; do
+	'compress --preset' 'inspect --nodes' 'inspect --json' 'stats --all' 'stats --summary' \
+	'pull --progress' 'checkout --no-progress'; do
 	run git-brevis "${words% *}" -h
 	is "help explains $words" "$(grep -cE -e "^ .*${words#* }.*  [a-z]" "$T/out")" 1
 done

@@ -23,6 +23,11 @@ static struct stats_file *file_at(struct stats *s, size_t i)
 	return (struct stats_file *)(void *)s->files.data + i;
 }
 
+static struct stats_revision *revision_at(struct stats *s, size_t i)
+{
+	return (struct stats_revision *)(void *)s->revisions.data + i;
+}
+
 /* ---- trees of names -------------------------------------------------------------------------- */
 
 /* A name and the number that belongs to it. */
@@ -141,30 +146,27 @@ static int take_path(struct stats *s, const char *path, size_t *index)
 	return report_error("out of memory");
 }
 
-/* The revision that is being told of; each new one comes after all changes of the last. */
-static int take_revision(struct stats *s, const struct revision *told,
-			 struct stats_revision **revision)
+/* The revision that is being told of; each new one comes after all changes of the last. NULL after
+ * reporting. */
+static struct stats_revision *take_revision(struct stats *s, const struct revision *told)
 {
-	size_t count = stats_revision_count(s);
 	struct stats_revision fresh = {.first = s->changes.size / sizeof(struct stats_change)};
+	size_t count = stats_revision_count(s);
 
-	*revision = (struct stats_revision *)(void *)s->revisions.data + count - 1;
-	if (count && strcmp((*revision)->commit, told->commit) == 0)
-		return 0;
-	fresh.commit = strdup(told->commit);
-	fresh.date = strdup(told->date);
-	fresh.subject = strdup(told->subject);
+	if (count && strcmp(revision_at(s, count - 1)->commit, told->commit) == 0)
+		return revision_at(s, count - 1);
 	buffer_append(&s->revisions, &fresh, sizeof(fresh));
-	if (buffer_failed(&s->revisions) || !fresh.commit || !fresh.date || !fresh.subject) {
-		if (buffer_failed(&s->revisions)) {
-			free(fresh.commit);
-			free(fresh.date);
-			free(fresh.subject);
-		}
-		return report_error("out of memory");
+	if (!buffer_failed(&s->revisions)) {
+		struct stats_revision *revision = revision_at(s, count);
+
+		revision->commit = strdup(told->commit);
+		revision->date = strdup(told->date);
+		revision->subject = strdup(told->subject);
+		if (revision->commit && revision->date && revision->subject)
+			return revision;
 	}
-	*revision = (struct stats_revision *)(void *)s->revisions.data + count;
-	return 0;
+	report_error("out of memory");
+	return NULL;
 }
 
 /* What tells one change from all others. Caller frees. */
@@ -232,8 +234,8 @@ static int take_change(void *ctx, const struct revision *told, const struct trac
 		return 0;
 	}
 	first = is_first(s, told, file);
-	if (first < 0 || take_object(s, &file->pointer, &change.object) < 0 ||
-	    take_revision(s, told, &revision) < 0 ||
+	revision = take_revision(s, told);
+	if (first < 0 || !revision || take_object(s, &file->pointer, &change.object) < 0 ||
 	    number_of_pair(&s->by_version, change.file, file->blob, change.object, &unused) < 0)
 		return -1;
 	change.is_new = first > 0;
@@ -441,14 +443,13 @@ void stats_release(struct stats *s)
 {
 	size_t revisions = stats_revision_count(s);
 	size_t files = stats_file_count(s);
-	struct stats_revision *revision = (struct stats_revision *)(void *)s->revisions.data;
 
 	for (size_t i = 0; i < files; i++)
 		free(file_at(s, i)->path);
 	for (size_t i = 0; i < revisions; i++) {
-		free(revision[i].commit);
-		free(revision[i].date);
-		free(revision[i].subject);
+		free(revision_at(s, i)->commit);
+		free(revision_at(s, i)->date);
+		free(revision_at(s, i)->subject);
 	}
 	tdestroy(s->by_oid, free);
 	tdestroy(s->by_path, free);

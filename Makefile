@@ -58,9 +58,15 @@ filter/hook_texts.c: scripts/make-hook-texts $(wildcard hooks/*)
 	mv $@.new $@
 
 # Compares with other compressors; scripts/bench builds and runs it.
-$(BUILD)/bench: $(wildcard scripts/bench*.c scripts/bench*.h) scripts/load-file.h $(BUILD)/libbrevis.a
+$(BUILD)/bench: $(wildcard scripts/bench*.c scripts/bench*.h) scripts/synthetic.c scripts/synthetic.h \
+		scripts/load-file.h $(BUILD)/libbrevis.a
 	$(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(ALL_CFLAGS) -o $@ $(filter %.c %.a,$^) $(ALL_LDFLAGS) \
-		$(PKG_LIBS) $(shell pkg-config --libs liblz4 zlib)
+		$(PKG_LIBS) $(shell pkg-config --libs liblz4 zlib) -lm
+
+# Makes the checkpoints that scripts/bench-git measures with.
+$(BUILD)/make-checkpoint: scripts/make-checkpoint.c scripts/synthetic.c scripts/synthetic.h
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -o $@ $(filter %.c,$^) $(ALL_LDFLAGS) -lm
 
 # Measures what guides the search; scripts/ablation builds and runs it.
 $(BUILD)/ablation: scripts/ablation.c scripts/load-file.h $(BUILD)/libbrevis.a

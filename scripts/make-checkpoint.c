@@ -16,8 +16,9 @@
 
 #define MIB ((size_t)1 << 20)
 
-/* Below this many MiB, the model is a narrow one: else it would not have a whole layer. */
+/* Below so many MiB the model is a narrow one: else it would not have a whole layer. */
 #define NARROW_BELOW 512
+#define TINY_BELOW   16
 
 #define STEPS 4 /* of training, that a revision is away */
 
@@ -80,7 +81,7 @@ static void add_layers(struct model *m, size_t hidden, size_t head)
 
 static void describe(struct model *m, size_t mib)
 {
-	const size_t hidden = mib < NARROW_BELOW ? 1024 : 2048;
+	const size_t hidden = mib < TINY_BELOW ? 256 : mib < NARROW_BELOW ? 1024 : 2048;
 	const size_t row = hidden * sizeof(uint16_t);
 	/* 64 MiB, as the head too has at most; but a quarter of a small file. */
 	const size_t vocabulary = (mib < 256 ? mib * MIB / 4 : 64 * MIB) / row;

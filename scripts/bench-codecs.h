@@ -33,11 +33,26 @@ struct bench_codec {
 	bench_fn decode; /* NULL for a limit: work of which nothing is to be restored */
 };
 
-#define BENCH_CODECS 7
+enum bench_codec_number {
+	BENCH_BREVIS,
+	BENCH_ZSTD_3,
+	BENCH_ZSTD_9,
+	BENCH_LZ4,
+	BENCH_GZIP,
+	BENCH_MEMCPY,
+	BENCH_SHA256,
+	BENCH_CODECS
+};
 
 extern const struct bench_codec bench_codecs[BENCH_CODECS];
 
 /** Bytes that no codec exceeds when it encodes size bytes. */
 size_t bench_bound(size_t size);
+
+/** As the codec "brevis" does, with a number of workers. */
+int bench_brevis_encode(const struct bench_input *in, struct bench_output *out, unsigned threads,
+			struct brevis_error *err);
+int bench_brevis_decode(const struct bench_input *in, struct bench_output *out, unsigned threads,
+			struct brevis_error *err);
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * bench [--runs N] FILE...
+ * bench --speed ...
  *
- * One Markdown table per file: what each codec makes of it and how fast one core does that. All
+ * The second form is bench-speed.c. The first prints one Markdown table per file: what each codec
+ * makes of it and how fast one core does that. All
  * codecs run in this process one after the other, from memory to memory. Rates are bytes of the
  * original per second of processor time of the whole process, so that a codec which starts threads
  * is charged for all of them and other programs on the machine disturb less.
@@ -11,16 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <lz4.h>
-#include <openssl/crypto.h>
-#include <zlib.h>
-#include <zstd.h>
 
 #include "scripts/bench-codecs.h"
+#include "scripts/bench-machine.h"
+#include "scripts/bench-speed.h"
 #include "scripts/load-file.h"
 
 #define DEFAULT_RUNS 5
@@ -45,14 +41,6 @@ struct bench {
 	struct bench_output encoded;
 	struct bench_output restored;
 };
-
-static double cpu_seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static int complain(const char *path, const char *codec, const char *why)
 {
@@ -83,7 +71,7 @@ static int measure(const struct bench *b, const struct bench_codec *codec, bench
 		repeats = 1000;
 	for (unsigned run = 0; run < b->runs && spent < BUDGET_SECONDS; run++) {
 		struct brevis_error err = {0};
-		double start = cpu_seconds();
+		double start = bench_clock(CLOCK_PROCESS_CPUTIME_ID);
 		double took;
 
 		for (size_t i = 0; i < repeats; i++) {
@@ -91,7 +79,7 @@ static int measure(const struct bench *b, const struct bench_codec *codec, bench
 			if (fn(in, out, &err))
 				return complain(b->path, codec->name, err.message);
 		}
-		took = cpu_seconds() - start;
+		took = bench_clock(CLOCK_PROCESS_CPUTIME_ID) - start;
 		spent += took;
 		if (run == 0 || took < best)
 			best = took;
@@ -160,56 +148,6 @@ static void print_table(const char *title, const struct result results[BENCH_COD
 		printf("\n");
 	}
 	fflush(stdout);
-}
-
-/* Copies the value of the first line of /proc/cpuinfo that begins with key. */
-static void cpu_line(const char *key, char *value, size_t size)
-{
-	FILE *f = fopen("/proc/cpuinfo", "r");
-	char line[8192];
-
-	*value = '\0';
-	while (f && !*value && fgets(line, sizeof(line), f)) {
-		const char *colon = strchr(line, ':');
-
-		if (colon && strncmp(line, key, strlen(key)) == 0)
-			snprintf(value, size, "%s", colon + 1 + strspn(colon + 1, " \t"));
-	}
-	if (f)
-		fclose(f);
-	value[strcspn(value, "\n")] = '\0';
-}
-
-static void print_machine(unsigned runs)
-{
-	static const char *const features[] = {"avx2", "avx512bw", "sha_ni", "asimd", "sha2"};
-	char model[256], flags[8192];
-	struct utsname os = {0};
-	double load = 0;
-
-	cpu_line("model name", model, sizeof(model));
-	cpu_line("flags", flags, sizeof(flags));
-	if (!*flags)
-		cpu_line("Features", flags, sizeof(flags));
-	uname(&os);
-	if (getloadavg(&load, 1) != 1)
-		load = 0;
-	printf("# Share saved and speed of one core\n\n");
-	printf("- machine: %s, %ld processors, %s", *model ? model : "unknown processor",
-	       sysconf(_SC_NPROCESSORS_ONLN), os.machine);
-	for (char *word = strtok(flags, " "); word; word = strtok(NULL, " "))
-		for (size_t i = 0; i < sizeof(features) / sizeof(*features); i++)
-			if (strcmp(word, features[i]) == 0)
-				printf(" %s", word);
-	printf("; %s %s; load %.1f at the start\n", os.sysname, os.release, load);
-	printf("- versions: brevis %s, zstd %s, lz4 %s, zlib %s, %s; compiler %s\n", BREVIS_VERSION,
-	       ZSTD_versionString(), LZ4_versionString(), zlibVersion(),
-	       OpenSSL_version(OPENSSL_VERSION), __VERSION__);
-	printf("- MB/s: 10^6 bytes of the original per second of processor time, best of up to "
-	       "%u runs in memory, one thread;\n  every decoded file was compared with the "
-	       "original. brevis's figures contain the checksums and SHA-256 that it always "
-	       "makes.\n",
-	       runs);
 }
 
 /* ---- files ---------------------------------------------------------------------------------- */
@@ -281,13 +219,22 @@ int main(int argc, char **argv)
 {
 	struct result sum[BENCH_CODECS] = {0};
 	unsigned runs;
-	int first = parse_arguments(argc, argv, &runs);
+	int first;
 
+	if (argc > 1 && strcmp(argv[1], "--speed") == 0)
+		return bench_speed(argc - 1, argv + 1);
+	first = parse_arguments(argc, argv, &runs);
 	if (!first) {
-		fprintf(stderr, "usage: bench [--runs N] FILE...\n");
+		fprintf(stderr, "usage: bench [--runs N] FILE...\n" BENCH_SPEED_USAGE);
 		return 2;
 	}
-	print_machine(runs);
+	printf("# Share saved and speed of one core\n\n");
+	bench_print_machine();
+	printf("- MB/s: 10^6 bytes of the original per second of processor time, best of up to "
+	       "%u runs in memory, one thread;\n  every decoded file was compared with the "
+	       "original. brevis's figures contain the checksums and SHA-256 that it always "
+	       "makes.\n",
+	       runs);
 	for (int i = first; i < argc; i++) {
 		struct result results[BENCH_CODECS];
 

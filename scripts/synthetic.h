@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 struct synthetic_tensor {
-	char name[64];
+	char name[96];
 	size_t rows; /* 1: a vector, with values about 1, as those of a norm */
 	size_t columns;
 	unsigned revision; /* 0, or the number of small steps that training has moved it since */

@@ -47,10 +47,9 @@ static int take(void *ctx, const void *data, size_t len)
 }
 
 int bench_brevis_encode(const struct bench_input *in, struct bench_output *out, unsigned threads,
-			struct brevis_error *err)
+			bool codec_only, struct brevis_error *err)
 {
-	/* What the library offers to leave out of a measurement, say the digest, is chosen here. */
-	const struct brevis_encode_options options = {.threads = threads};
+	const struct brevis_encode_options options = {.threads = threads, .codec_only = codec_only};
 	struct brevis_encode_summary summary;
 	struct brevis_encoder *encoder = NULL;
 	int r = brevis_encoder_new(&options, take, out, &encoder, err);
@@ -75,9 +74,9 @@ static int read_at(void *ctx, void *buf, size_t len, uint64_t offset)
 }
 
 int bench_brevis_decode(const struct bench_input *in, struct bench_output *out, unsigned threads,
-			struct brevis_error *err)
+			bool codec_only, struct brevis_error *err)
 {
-	const struct brevis_decode_options options = {.threads = threads};
+	const struct brevis_decode_options options = {.threads = threads, .codec_only = codec_only};
 	struct bench_input input = *in;
 	const struct brevis_source source = {read_at, &input, in->size};
 	struct brevis_archive *archive = NULL;
@@ -92,13 +91,25 @@ int bench_brevis_decode(const struct bench_input *in, struct bench_output *out, 
 static int brevis_encode(const struct bench_input *in, struct bench_output *out,
 			 struct brevis_error *err)
 {
-	return bench_brevis_encode(in, out, 1, err);
+	return bench_brevis_encode(in, out, 1, false, err);
 }
 
 static int brevis_decode(const struct bench_input *in, struct bench_output *out,
 			 struct brevis_error *err)
 {
-	return bench_brevis_decode(in, out, 1, err);
+	return bench_brevis_decode(in, out, 1, false, err);
+}
+
+static int codec_encode(const struct bench_input *in, struct bench_output *out,
+			struct brevis_error *err)
+{
+	return bench_brevis_encode(in, out, 1, true, err);
+}
+
+static int codec_decode(const struct bench_input *in, struct bench_output *out,
+			struct brevis_error *err)
+{
+	return bench_brevis_decode(in, out, 1, true, err);
 }
 
 /* ---- zstd ----------------------------------------------------------------------------------- */
@@ -253,6 +264,7 @@ static int limit_sha256(const struct bench_input *in, struct bench_output *out,
 
 const struct bench_codec bench_codecs[BENCH_CODECS] = {
 	[BENCH_BREVIS] = {"brevis", brevis_encode, brevis_decode},
+	[BENCH_BREVIS_CODEC] = {"brevis, codec alone", codec_encode, codec_decode},
 	[BENCH_ZSTD_3] = {"zstd -3", zstd_encode_3, zstd_decode},
 	[BENCH_ZSTD_9] = {"zstd -9", zstd_encode_9, zstd_decode},
 	[BENCH_LZ4] = {"lz4", lz4_encode, lz4_decode},

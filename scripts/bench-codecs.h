@@ -35,6 +35,7 @@ struct bench_codec {
 
 enum bench_codec_number {
 	BENCH_BREVIS,
+	BENCH_BREVIS_CODEC, /* without digests and proof */
 	BENCH_ZSTD_3,
 	BENCH_ZSTD_9,
 	BENCH_LZ4,
@@ -49,10 +50,13 @@ extern const struct bench_codec bench_codecs[BENCH_CODECS];
 /** Bytes that no codec exceeds when it encodes size bytes. */
 size_t bench_bound(size_t size);
 
-/** As the codec "brevis" does, with a number of workers. */
+/**
+ * As the codec "brevis" does, with a number of workers; with codec_only without the digests and
+ * without the proof that each record decodes.
+ */
 int bench_brevis_encode(const struct bench_input *in, struct bench_output *out, unsigned threads,
-			struct brevis_error *err);
+			bool codec_only, struct brevis_error *err);
 int bench_brevis_decode(const struct bench_input *in, struct bench_output *out, unsigned threads,
-			struct brevis_error *err);
+			bool codec_only, struct brevis_error *err);
 
 #endif

@@ -131,7 +131,7 @@ static int open_model(const char *path, struct model *m, struct bench_output *en
 	encoded->data = m->encoded = malloc(encoded->capacity);
 	if (!encoded->data)
 		return complain(path, "out of memory");
-	if (bench_brevis_encode(&input, encoded, 1, &err))
+	if (bench_brevis_encode(&input, encoded, 1, false, &err))
 		return complain(path, err.message);
 	source = (struct brevis_source){read_at, encoded, encoded->size};
 	if (brevis_archive_open(&source, &m->archive, &err) ||

@@ -56,7 +56,7 @@ static int complain(const char *what, const char *why)
 
 struct work {
 	bench_fn fn;      /* or NULL: */
-	unsigned workers; /* brevis with these */
+	unsigned workers; /* the codec of brevis alone with these */
 	enum bench_direction direction;
 };
 
@@ -67,8 +67,8 @@ static int run_once(const struct work *work, const struct bench_input *in, struc
 	if (work->fn)
 		return work->fn(in, out, err);
 	if (work->direction == BENCH_ENCODE)
-		return bench_brevis_encode(in, out, work->workers, err);
-	return bench_brevis_decode(in, out, work->workers, err);
+		return bench_brevis_encode(in, out, work->workers, true, err);
+	return bench_brevis_decode(in, out, work->workers, true, err);
 }
 
 static int take_sample(const struct work *work, size_t original, const struct bench_input *in,
@@ -118,7 +118,7 @@ static bool had_enough(const struct bench_cell *cell, unsigned codec)
 {
 	double spent = 0;
 
-	if (codec == BENCH_BREVIS || codec == BENCH_ZSTD_3 || codec == BENCH_SHA256)
+	if (codec <= BENCH_BREVIS_CODEC || codec == BENCH_ZSTD_3 || codec == BENCH_SHA256)
 		return false;
 	for (unsigned run = 0; run < cell->runs; run++)
 		spent +=

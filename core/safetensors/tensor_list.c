@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/safetensors/tensor_list.h"
+#include "core/base/bytes.h"
 #include "core/base/error.h"
 #include "core/safetensors/dtype.h"
 
@@ -49,6 +50,20 @@ static void begin_kind(struct tensor_list *list, const char *name, size_t len)
 	}
 }
 
+/* Mixes a number into the kind, in bytes that do not depend on the machine: kinds name priors. */
+static void mix_kind(struct tensor_list *list, uint64_t number)
+{
+	uint8_t bytes[24];
+	XXH128_hash_t hash;
+
+	store_le64(bytes, list->kind[0]);
+	store_le64(bytes + 8, list->kind[1]);
+	store_le64(bytes + 16, number);
+	hash = XXH3_128bits(bytes, sizeof(bytes));
+	list->kind[0] = hash.low64;
+	list->kind[1] = hash.high64;
+}
+
 void tensor_list_name(struct tensor_list *list, const void *name, size_t len)
 {
 	XXH128_hash_t hash = XXH3_128bits(name, len);
@@ -74,6 +89,7 @@ void tensor_list_dimension(struct tensor_list *list, uint64_t dimension)
 		return;
 	buffer_append(&list->shapes, &dimension, sizeof(dimension));
 	last_detail(list)->rank++;
+	mix_kind(list, dimension);
 }
 
 /* NULL for a scalar: where there are no others, there is nothing to point into. */
@@ -88,15 +104,13 @@ static const uint64_t *dimensions(const struct tensor_list *list,
 void tensor_list_add(struct tensor_list *list, unsigned dtype, uint64_t begin, uint64_t end)
 {
 	struct tensor_entry entry = {begin, end, (uint32_t)tensor_list_count(list), dtype};
-	uint64_t type[3] = {list->kind[0], list->kind[1], dtype};
-	const struct tensor_detail *detail;
 	XXH128_hash_t kind;
 
 	if (tensor_list_failed(list))
 		return;
-	detail = last_detail(list);
-	kind = XXH3_128bits_withSeed(dimensions(list, detail), detail->rank * sizeof(uint64_t),
-				     XXH3_64bits(type, sizeof(type)));
+	mix_kind(list, dtype);
+	kind.low64 = list->kind[0];
+	kind.high64 = list->kind[1];
 	buffer_append(&list->kinds, &kind, sizeof(kind));
 	buffer_append(&list->entries, &entry, sizeof(entry));
 }

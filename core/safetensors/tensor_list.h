@@ -16,7 +16,7 @@ struct tensor_list {
 	struct buffer kinds;   /* of names without digits, types and shapes, 128 bits each */
 	struct buffer details; /* struct tensor_detail, in header order */
 	struct buffer shapes;  /* uint64_t */
-	uint64_t kind[2];      /* of the name of the tensor that was begun last */
+	uint64_t kind[2];      /* of the tensor that was begun last, as far as it is known */
 
 	bool keep_names;
 	struct buffer names; /* each with a final NUL */

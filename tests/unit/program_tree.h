@@ -195,18 +195,18 @@ static inline void *pack_words(const uint64_t *words, unsigned width, size_t cou
 	return out;
 }
 
-/** The inverse of pack_words. */
-static inline uint64_t unpack_word(const void *words, unsigned width, size_t i)
+/** Word i of those that a program yields, which are little-endian bytes on every machine. */
+static inline uint64_t yielded_word(const uint8_t *bytes, unsigned width, size_t i)
 {
-	switch (width <= 8 ? 1 : width <= 16 ? 2 : width <= 32 ? 4 : 8) {
-	case 1:
-		return ((const uint8_t *)words)[i];
-	case 2:
-		return ((const uint16_t *)words)[i];
-	case 4:
-		return ((const uint32_t *)words)[i];
+	switch (width) {
+	case 8:
+		return bytes[i];
+	case 16:
+		return load_le16(bytes + 2 * i);
+	case 32:
+		return load_le32(bytes + 4 * i);
 	default:
-		return ((const uint64_t *)words)[i];
+		return load_le64(bytes + 8 * i);
 	}
 }
 

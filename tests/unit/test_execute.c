@@ -50,7 +50,7 @@ static void check_tree(const struct tree *t)
 	program_release(&program);
 	evaluate(t, expected);
 	for (i = 0; i < t->count; i++) {
-		uint64_t v = unpack_word(got, t->width, i);
+		uint64_t v = yielded_word(got, t->width, i);
 
 		if (v != expected[i])
 			print_error("word %zu of %zu\n", i, t->count);

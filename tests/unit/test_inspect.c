@@ -14,7 +14,7 @@ static uint64_t head_size(uint64_t raw_size)
 static struct encoding encode_sample(struct buffer *file)
 {
 	uint16_t weights[5000];
-	float ones[300];
+	uint8_t ones[4 * 300];
 	uint8_t bytes[7] = "abcabc";
 	struct tensor_spec tensors[] = {
 		{"weights", "BF16", 5000, sizeof(weights), weights},
@@ -25,7 +25,7 @@ static struct encoding encode_sample(struct buffer *file)
 
 	random_bf16(weights, 5000, 0.02f);
 	for (i = 0; i < 300; i++)
-		ones[i] = 1.0f;
+		store_le32(ones + 4 * i, 0x3f800000); /* 1.0 */
 	put_safetensors(file, tensors, 3);
 	return encode(file->data, file->size, NULL);
 }

@@ -255,9 +255,9 @@ static void test_words(void **state)
 			print_error("%s: %s\n", g->what, err.message);
 		assert_int_equal(status, BREVIS_OK);
 		for (j = 0; j < g->count; j++) {
-			if (unpack_word(out, width, j) != g->words[j])
+			if (yielded_word(out, width, j) != g->words[j])
 				print_error("%s: word %zu\n", g->what, j);
-			assert_int_equal(unpack_word(out, width, j), g->words[j]);
+			assert_int_equal(yielded_word(out, width, j), g->words[j]);
 		}
 		program_release(&program);
 		buffer_release(&b);

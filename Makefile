@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-# Targets: see `make help`. Variables: PREFIX, DESTDIR, BUILD, CC, OPT, SANITIZE, CFLAGS, LDFLAGS.
+# Targets: see `make help`. Variables: PREFIX, DESTDIR, BUILD, CC, AR, PKG_CONFIG, OPT, SANITIZE,
+# CFLAGS, LDFLAGS.
 
 PREFIX   ?= /usr/local
 BUILD    ?= build
 CC       ?= cc
+PKG_CONFIG ?= pkg-config
 OPT      ?= -O3 -g
-PACKAGES := libgit2 libcrypto libzstd liblzma libxxhash yajl
+CORE_PACKAGES := libcrypto libzstd liblzma libxxhash yajl
+PACKAGES := libgit2 $(CORE_PACKAGES)
 
 WARN     := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
             -Wpointer-arith -Wvla -Wformat=2
 HARDEN   := -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
 CPPFLAGS += -I. -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64
 # Flags of packages that are installed by the time a compiler runs.
-PKG_CFLAGS = $(shell pkg-config --cflags $(PACKAGES))
-PKG_LIBS   = $(shell pkg-config --libs $(PACKAGES))
+PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
+PKG_LIBS   = $(shell $(PKG_CONFIG) --libs $(PACKAGES))
 ALL_CFLAGS = -std=gnu11 $(OPT) $(WARN) $(HARDEN) -fvisibility=hidden -pthread -MMD -MP $(SANITIZE) $(CFLAGS)
 ALL_LDFLAGS = -pie -Wl,-z,relro,-z,now -pthread $(SANITIZE) $(LDFLAGS)
 
@@ -25,6 +28,10 @@ CORE_OBJ   := $(CORE_SRC:%.c=$(BUILD)/%.o)
 # Everything of the program but main, so that tests can link it.
 ROOMS_OBJ  := $(filter-out $(BUILD)/filter/main.o,$(FILTER_SRC:%.c=$(BUILD)/%.o))
 UNIT_BIN   := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/%)
+# Tests of the core alone: they name no header of filter, nor one of the tests' that does.
+FILTER_HEADERS := "(filter/|tests/unit/(sandbox|repository_cases)\.h)
+CORE_UNIT_BIN := $(shell grep -LE '$(FILTER_HEADERS)' $(UNIT_SRC) | \
+                   sed 's|^tests/unit/\(.*\)\.c$$|$(BUILD)/tests/\1|')
 
 .PHONY: all
 all: $(BUILD)/git-brevis
@@ -49,8 +56,22 @@ $(BUILD)/tests/%: tests/unit/%.c $(BUILD)/librooms.a $(BUILD)/libbrevis.a
 	$(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(ALL_CFLAGS) -o $@ $< $(BUILD)/librooms.a $(BUILD)/libbrevis.a \
 		$(ALL_LDFLAGS) $(PKG_LIBS) -lcmocka
 
-.PHONY: unit-binaries
+# What knows nothing of git builds where there is no libgit2.
+$(BUILD)/core/% $(CORE_UNIT_BIN) $(BUILD)/core-digests: PACKAGES := $(CORE_PACKAGES)
+
+$(CORE_UNIT_BIN): $(BUILD)/tests/%: tests/unit/%.c $(BUILD)/libbrevis.a
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(ALL_CFLAGS) -o $@ $< $(BUILD)/libbrevis.a $(ALL_LDFLAGS) \
+		$(PKG_LIBS) -lcmocka
+
+# Prints what the core makes of files; tests compare that of one architecture with another's.
+$(BUILD)/core-digests: tests/support/core_digests.c $(BUILD)/libbrevis.a
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(PKG_LIBS)
+
+.PHONY: unit-binaries core-binaries
 unit-binaries: $(UNIT_BIN)
+core-binaries: $(CORE_UNIT_BIN) $(BUILD)/core-digests
 
 # The hooks' texts travel inside the program.
 filter/hook_texts.c: scripts/make-hook-texts $(wildcard hooks/*)

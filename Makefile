@@ -69,9 +69,11 @@ $(BUILD)/core-digests: tests/support/core_digests.c $(BUILD)/libbrevis.a
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(PKG_LIBS)
 
-.PHONY: unit-binaries core-binaries
+.PHONY: unit-binaries core-binaries core-unit-names
 unit-binaries: $(UNIT_BIN)
 core-binaries: $(CORE_UNIT_BIN) $(BUILD)/core-digests
+core-unit-names:
+	@printf '%s\n' $(notdir $(CORE_UNIT_BIN))
 
 # The hooks' texts travel inside the program.
 filter/hook_texts.c: scripts/make-hook-texts $(wildcard hooks/*)
@@ -123,4 +125,4 @@ help:
 	@echo "make format     lay out the sources as .clang-format says"
 	@echo "make clean      remove $(BUILD)"
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -type f -name '*.d' 2>/dev/null)

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Another architecture, emulated, makes the same archives as this one, restores from archives the
+# same bytes, and refuses bad ones in the same words.
+#
+#   BREVIS_TEST_BIN=build/check-gcc tests/cross/digests.sh ARCH
+#
+# Needs build/cross/ARCH and build/check-cross-ARCH; `tests/run cross-ARCH` makes them.
+# shellcheck source=../support/lib.sh
+. "$(dirname "$0")/../support/lib.sh"
+
+ARCH=$1
+ROOT=$TOP/build/cross/$ARCH
+THERE=$TOP/build/check-cross-$ARCH/core-digests
+
+# compare NAME PRESET KEPT LEAST FILE...: the lines of both are the same, and at least LEAST.
+compare()
+{
+	local name=$1 preset=$2 kept=$3 least=$4
+	shift 4
+	# Each with threads of its own number: that makes no difference either.
+	"$BIN/core-digests" "$preset" 1 "$kept" "$@" >"$T/here" 2>"$T/err" ||
+		not_ok "$name: here" "$T/err"
+	qemu-"$ARCH" -L "$ROOT" "$THERE" "$preset" 3 "" "$@" >"$T/there" 2>"$T/err" ||
+		not_ok "$name: on $ARCH" "$T/err"
+	check "$name: the same on $ARCH" diff "$T/here" "$T/there"
+	at_least "$name: lines" "$(wc -l <"$T/here")" "$least"
+}
+
+must mkdir "$T/files" "$T/edge" "$T/kept"
+must "$TOP/scripts/edge-files" --seed "$SEED" --count 40 "$T/edge"
+must rm "$T/edge/manifest.json"
+must "$PYTHON" -B "$TOP/tests/support/structured_tensors.py" "$T/files" "$SEED"
+must cp "$DEMO" "$TOP/docs/FORMAT.md" "$T/files"
+must "$PYTHON" -B "$TOP/tests/support/handmade_archives.py" "$T/handmade"
+
+compare 'archives, fast' fast "" 50 "$T"/edge/* "$T"/files/*
+compare 'archives, default' default "$T/kept" 50 "$T"/edge/* "$T"/files/*
+# The preset that takes five times as long, of fewer files.
+compare 'archives, best' best "" 10 "$T"/files/*
+compare 'what they restore' default "" 50 "$T"/kept/*
+compare 'the corpus' default "" 110 "$TOP"/tests/corpus/*.brevis
+compare 'made by hand, good' default "" 580 "$T"/handmade/good/*.brevis
+compare 'made by hand, bad' default "" 330 "$T"/handmade/bad/*.brevis
+
+done_testing

@@ -7,6 +7,7 @@
 #   BREVIS_TEST_BIN=build/check-gcc tests/cross/digests.sh ARCH
 #
 # Needs build/cross/ARCH and build/check-cross-ARCH; `tests/run cross-ARCH` makes them.
+BREVIS_TEST_NO_INSTALL=1
 # shellcheck source=../support/lib.sh
 . "$(dirname "$0")/../support/lib.sh"
 

@@ -13,6 +13,7 @@
 #include "filter/object_store.h"
 #include "filter/priors.h"
 #include "filter/repository.h"
+#include "filter/sync_policy.h"
 #include "filter/thread_share.h"
 
 /** All that a conversion needs to know of where it happens. */

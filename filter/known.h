@@ -25,7 +25,9 @@ bool known_find(const struct known *known, uint64_t size, const uint8_t sha256[B
 
 /**
  * True if the map says that this content has this pointer, and its object, whose inode changed last
- * at that time, was not touched since: an entry is written after its object was proven.
+ * at that time, was not touched since: an entry is written after its object was proven. But only
+ * since the system was started: what was proven before may have been in memory only, and what a
+ * loss of power made of it on the disk shows in no time of the file.
  */
 bool known_vouches(const struct known *known, uint64_t size,
 		   const uint8_t sha256[BREVIS_SHA256_SIZE], const struct pointer *pointer,
@@ -38,5 +40,8 @@ size_t known_of_size(const struct known *known, uint64_t size, struct pointer *o
 /** Remembers; atomic, idempotent; failure to do so is traced and otherwise ignored. */
 void known_add(const struct known *known, uint64_t size, const uint8_t sha256[BREVIS_SHA256_SIZE],
 	       const struct pointer *pointer);
+
+/** When the system was started, in seconds since 1970; tests say otherwise. */
+extern int64_t (*known_boot)(void);
 
 #endif

@@ -17,6 +17,7 @@
 
 struct object_store {
 	char *dir; /* Git LFS's own, which holds objects and tmp */
+	enum sync_policy sync;
 };
 
 struct object_store *object_store_new(const char *lfs_dir)
@@ -31,6 +32,11 @@ struct object_store *object_store_new(const char *lfs_dir)
 		return NULL;
 	}
 	return store;
+}
+
+void object_store_sync(struct object_store *store, enum sync_policy policy)
+{
+	store->sync = policy;
 }
 
 void object_store_free(struct object_store *store)
@@ -209,7 +215,7 @@ bool object_file_is_archive(const struct object_file *file)
 #define WRITE_BUFFER (256 * 1024)
 
 /* The system is told to begin writing to the disk after so many bytes, else it would begin when the
- * object is synced, with all of them. */
+ * object is complete, with all of them. */
 #define WRITE_BACK_STEP (UINT64_C(16) << 20)
 
 struct new_object {
@@ -244,18 +250,19 @@ static void sync_directory(const char *path)
 	free(dir);
 }
 
-/* Makes one directory. Its own name is durable by then too, as an object's has to be. */
-static int make_directory(const char *path)
+/* Makes one directory. Where an object's name has to be durable, its own has to be, too. */
+static int make_directory(const struct object_store *store, const char *path)
 {
 	if (mkdir(path, 0777) != 0)
 		return errno == EEXIST ? 0 : -1;
-	sync_directory(path);
+	if (store->sync == SYNC_DURABLE)
+		sync_directory(path);
 	return 0;
 }
 
 /* Creates the directories that path needs, up to its last slash. Most often only the last one is
  * missing, so it begins there. */
-static int make_directories(char *path)
+static int make_directories(const struct object_store *store, char *path)
 {
 	char *slash = strrchr(path, '/');
 	int result;
@@ -263,9 +270,9 @@ static int make_directories(char *path)
 	if (!slash || slash == path)
 		return 0;
 	*slash = '\0';
-	result = make_directory(path);
-	if (result != 0 && errno == ENOENT && make_directories(path) == 0)
-		result = make_directory(path);
+	result = make_directory(store, path);
+	if (result != 0 && errno == ENOENT && make_directories(store, path) == 0)
+		result = make_directory(store, path);
 	*slash = '/';
 	return result;
 }
@@ -290,7 +297,7 @@ static int create_temporary(const struct object_store *store, char **path)
 			errno = ENOMEM;
 			return -1;
 		}
-		if (make_directories(*path) != 0)
+		if (make_directories(store, *path) != 0)
 			return -1;
 		fd = open(*path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 		if (fd >= 0 || errno != EEXIST)
@@ -372,7 +379,8 @@ int new_object_flush(struct new_object *object)
 {
 	if (empty_buffer(object) != 0)
 		return -1;
-	/* Who flushes has more to do before the object is synced: meanwhile the disk can work. */
+	/* Who flushes has more to do before the object gets its name: meanwhile the disk can work.
+	 */
 	if (object->passed >= WRITE_BACK_STEP)
 		begin_write_back(object);
 	return 0;
@@ -412,17 +420,40 @@ int new_object_report(const struct new_object *object, uint64_t needed)
 		object->what, object->path, object->written, strerror(object->failure), needed);
 }
 
-/* Gives the synced file its name. One that is there already goes, though it should be equal: ours
+/*
+ * Brings what was written to the disk, as far as the policy has it. Where nobody waits, the bytes
+ * are at least on their way before the name is: a file system that orders them keeps that order,
+ * and on any other a loss of power leaves an object that is cut or has gaps, which whoever uses it
+ * finds out by its size and its checksums.
+ */
+static int settle(struct new_object *object)
+{
+	const unsigned wait =
+		SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+	enum sync_policy policy = object->store->sync;
+
+	if (policy == SYNC_BEGIN) {
+		begin_write_back(object);
+		return 0;
+	}
+	/* Like git, sync where the file system knows no other way to wait. */
+	if (policy == SYNC_WRITE_OUT && sync_file_range(object->fd, 0, 0, wait) == 0)
+		return 0;
+	return fsync(object->fd);
+}
+
+/* Gives the complete file its name. One that is there already goes, though it should be equal: ours
  * is known to be good, and what is there may have been damaged since. Who reads it keeps it. */
 static int move_into_place(struct new_object *object, char *path)
 {
-	if (make_directories(path) != 0 || rename(object->path, path) != 0)
+	if (make_directories(object->store, path) != 0 || rename(object->path, path) != 0)
 		return -1;
 	interrupt_forget(object->guard);
 	object->guard = -1;
 	free(object->path);
 	object->path = NULL;
-	sync_directory(path);
+	if (object->store->sync == SYNC_DURABLE)
+		sync_directory(path);
 	return 0;
 }
 
@@ -435,7 +466,7 @@ int new_object_place(struct new_object *object, const struct pointer *pointer)
 		report_error("cannot store %s: out of memory", object->what);
 		return -1;
 	}
-	if (empty_buffer(object) == 0 && fsync(object->fd) != 0)
+	if (empty_buffer(object) == 0 && settle(object) != 0)
 		object->failure = errno;
 	if (object->failure) {
 		new_object_report(object, pointer->size);
@@ -447,6 +478,7 @@ int new_object_place(struct new_object *object, const struct pointer *pointer)
 			     object->what, path, strerror(errno));
 		goto out;
 	}
+	report_trace("object %s: %s", pointer->oid, sync_policy_name(object->store->sync));
 	result = 0;
 out:
 	free(path);

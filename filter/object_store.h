@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The content-addressed files that git-lfs keeps: <lfs dir>/objects/ab/cd/<oid>. An object is
- * immutable once it is placed (git-lfs hard-links them). New objects grow in <lfs dir>/tmp, are
- * synced, and only then get their name.
+ * immutable once it is placed (git-lfs hard-links them). New objects grow in <lfs dir>/tmp, and
+ * only when they are complete get their name.
  */
 #ifndef FILTER_OBJECT_STORE_H
 #define FILTER_OBJECT_STORE_H
@@ -10,12 +10,16 @@
 #include <stdbool.h>
 
 #include "filter/pointer.h"
+#include "filter/sync_policy.h"
 
 struct object_store;
 
 /** lfs_dir is copied. Creates nothing. Returns NULL when memory is short (reported). */
 struct object_store *object_store_new(const char *lfs_dir);
 void object_store_free(struct object_store *store);
+
+/** Says how long placing an object waits for the disk; SYNC_BEGIN if nothing is said. */
+void object_store_sync(struct object_store *store, enum sync_policy policy);
 
 /** Path of an object, whether it exists or not. Caller frees; NULL when memory is short. */
 char *object_store_path(const struct object_store *store, const char *oid);
@@ -82,7 +86,7 @@ int new_object_failure(const struct new_object *object);
 int new_object_report(const struct new_object *object, uint64_t needed);
 
 /**
- * Gives the object its name: flush, fsync, mode by umask, rename, fsync of the directory. An object
+ * Gives the object its name: flush, what the store's policy wants of the disk, rename. An object
  * of that name that is already there is replaced, never changed. Reports
  * (disk full with path and bytes needed) and returns -1 if that fails; then nothing is left.
  */

@@ -103,6 +103,8 @@ static void print_settings(const struct workspace *ws)
 	printf("\nbrevis.threads=%u%s\n", ws->threads, ws->threads ? "" : " (one per processor)");
 	printf("brevis.preset=%s\n", preset_name(ws->preset));
 	printf("brevis.reuse=%s\n", ws->reuse ? "true" : "false");
+	printf("brevis.fsync: new objects are %s\n",
+	       sync_policy_name(sync_policy_read(ws->repository)));
 	printf("brevis.skipSmudge=%s (in force: %s)\n",
 	       repository_config_bool(ws->repository, "brevis.skipSmudge", false) ? "true"
 										  : "false",

@@ -38,6 +38,7 @@ static void read_settings(struct workspace *ws)
 	if (ws->repository) {
 		ws->reuse = repository_config_bool(ws->repository, "brevis.reuse", true);
 		threads = repository_config_int(ws->repository, "brevis.threads", 0);
+		object_store_sync(ws->store, sync_policy_read(ws->repository));
 		progress_force(repository_config_bool(ws->repository, "lfs.forceprogress", false));
 	}
 	if (threads >= 0 && threads <= OPTION_THREADS_MAX)

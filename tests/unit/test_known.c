@@ -140,9 +140,43 @@ static bool vouches(struct fixture *f, unsigned content, unsigned pointer, long 
 	return known_vouches(f->known, 10, digest, &p, &changed);
 }
 
+static int64_t boot;
+
+static int64_t boot_of_test(void)
+{
+	return boot;
+}
+
+/* What was proven before the system was started has to be proven again: the disk may never have got
+ * it. */
+static void test_boot(void **state)
+{
+	int64_t (*real)(void) = known_boot;
+	struct fixture *f = *state;
+	time_t now = time(NULL);
+
+	assert_in_range(real(), 1, (uint64_t)now);
+	add(f, 10, 1, 7);
+	assert_true(vouches(f, 1, 7, 4000, 0));
+	known_boot = boot_of_test;
+	date(f, 10, 1, 5000);
+	boot = 5000;
+	assert_true(vouches(f, 1, 7, 4000, 0));
+	boot = 5001;
+	assert_false(vouches(f, 1, 7, 4000, 0));
+	assert_true(finds(f, 10, 1, 7)); /* it is known all the same */
+	add(f, 10, 1, 7);
+	assert_true(vouches(f, 1, 7, 4000, 0));
+	known_boot = real;
+}
+
 static void test_vouches(void **state)
 {
+	int64_t (*real)(void) = known_boot;
 	struct fixture *f = *state;
+
+	boot = 0;
+	known_boot = boot_of_test;
 
 	assert_false(vouches(f, 1, 7, 0, 0)); /* no entry */
 	add(f, 10, 1, 7);
@@ -154,6 +188,7 @@ static void test_vouches(void **state)
 	assert_false(vouches(f, 1, 8, 4000, 0)); /* another object */
 	add(f, 10, 1, 7);                        /* proven again: it is as new as now */
 	assert_true(vouches(f, 1, 7, 5001, 0));
+	known_boot = real;
 }
 
 static void test_newest_first(void **state)
@@ -251,6 +286,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_remembers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_vouches, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_boot, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_newest_first, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_place, set_up, tear_down),

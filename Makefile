@@ -67,7 +67,7 @@ $(CORE_UNIT_BIN): $(BUILD)/tests/%: tests/unit/%.c $(BUILD)/libbrevis.a
 # Prints what the core makes of files; tests compare that of one architecture with another's.
 $(BUILD)/core-digests: tests/support/core_digests.c $(BUILD)/libbrevis.a
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(PKG_LIBS)
+	$(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(ALL_CFLAGS) -o $@ $(filter %.c %.a,$^) $(ALL_LDFLAGS) $(PKG_LIBS)
 
 .PHONY: unit-binaries core-binaries core-unit-names
 unit-binaries: $(UNIT_BIN)

@@ -3,6 +3,7 @@
 
 #include <lzma.h>
 #include <string.h>
+#define ZSTD_STATIC_LINKING_ONLY /* for ZSTD_c_useRowMatchFinder */
 #include <zstd.h>
 
 #include "core/base/error.h"
@@ -31,6 +32,21 @@
 /* From so many bytes on it pays to predict one from four bits of the one before, not three. */
 #define LZMA_MANY (1u << 20)
 
+/*
+ * Levels 5 to 12 have two match finders. Left to itself the library chooses by the vector unit that
+ * it was built for: frames from 16 to 128 KiB would not be the same on every machine.
+ */
+static bool fix_match_finder(ZSTD_CCtx *zstd)
+{
+#if ZSTD_VERSION_NUMBER >= 10501
+	return !ZSTD_isError(
+		ZSTD_CCtx_setParameter(zstd, ZSTD_c_useRowMatchFinder, ZSTD_ps_enable));
+#else
+	(void)zstd;
+	return true;
+#endif
+}
+
 static bool set_zstd(ZSTD_CCtx *zstd, const struct library_effort *effort, size_t size)
 {
 	size_t before = span_left(&effort->before);
@@ -39,7 +55,9 @@ static bool set_zstd(ZSTD_CCtx *zstd, const struct library_effort *effort, size_
 
 	if (before && ZSTD_isError(ZSTD_CCtx_refPrefix(zstd, effort->before.at, before)))
 		return false;
-	if (ZSTD_isError(ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, effort->zstd_level)))
+	if (ZSTD_isError(
+		    ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, effort->zstd_level)) ||
+	    !fix_match_finder(zstd))
 		return false;
 	if (!far)
 		return true;

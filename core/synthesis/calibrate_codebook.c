@@ -13,6 +13,7 @@
 #include "core/entropy/codebook.h"
 #include "core/entropy/codebook_encode.h"
 #include "core/entropy/words.h"
+#include "core/program/fields.h"
 #include "core/synthesis/calibrate.h"
 #include "core/synthesis/cells.h"
 #include "core/synthesis/rules_price.h"
@@ -72,6 +73,7 @@ static int gather(struct group *g, const struct sample_tensor *tensors, size_t c
 		memcpy(to + total * (width / 8), tensors[i].words, tensors[i].count * (width / 8));
 		total += tensors[i].count;
 	}
+	fields_to_bytes(to, width, total);
 	return BREVIS_OK;
 }
 
@@ -214,16 +216,35 @@ static int learn_group(const struct sample_tensor *tensors, size_t count, unsign
 }
 
 /* Bits that the cheapest cut of a tensor takes. */
-static int price_tensor(const struct sample_tensor *t, const struct codebook *codebook,
-			uint64_t *bits, struct brevis_error *err)
+static int price_with(const struct words *words, const struct codebook *codebook, uint64_t *bits,
+		      struct brevis_error *err)
 {
-	struct stream s = {.words = {t->words, t->width, t->count}, .codebook = codebook};
+	struct stream s = {.words = *words, .codebook = codebook};
 	struct partition cut;
 	int status = stream_price(&s, err);
 
 	free(s.upper);
 	if (!status)
 		*bits = stream_price_cut(&s, &cut);
+	return status;
+}
+
+/* The same with tables of the tensor's own, and with shared ones too. */
+static int price_tensor(const struct sample_tensor *t, const struct codebook *codebook,
+			uint64_t *own, uint64_t *shared, struct brevis_error *err)
+{
+	const struct words bytes = {t->words, t->width, t->count};
+	struct words words;
+	void *to = words_copy(&bytes, &words, err);
+	int status = BREVIS_E_NOMEM;
+
+	if (!to)
+		return status;
+	fields_to_bytes(to, t->width, t->count);
+	status = price_with(&words, NULL, own, err);
+	if (!status)
+		status = price_with(&words, codebook, shared, err);
+	words_free(&words);
 	return status;
 }
 
@@ -244,9 +265,7 @@ static int pays(const struct sample_tensor *tensors, size_t count, const struct 
 	for (i = 0, small = 0; i < count && !status; i++) {
 		if (tensors[i].count < SMALL_MIN || tensors[i].count > SMALL_MAX || small++ % step)
 			continue;
-		status = price_tensor(&tensors[i], NULL, &own, err);
-		if (!status)
-			status = price_tensor(&tensors[i], codebook, &shared, err);
+		status = price_tensor(&tensors[i], codebook, &own, &shared, err);
 		if (!status && shared < own)
 			saved += own - shared;
 		priced++;

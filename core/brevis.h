@@ -79,6 +79,13 @@ void brevis_sha256_free(struct brevis_sha256 *sha);
 /** Version of the OpenSSL that computes it, e.g. "3.0.1". */
 const char *brevis_sha256_library(void);
 
+/**
+ * The name of the variant of the inner loops that is in use: "scalar", "avx2", ... The fastest that
+ * this processor has, or the one that the environment variable BREVIS_KERNELS names. All yield the
+ * same bytes.
+ */
+const char *brevis_kernels(void);
+
 /* ---- reading archives ----------------------------------------------------------------------- */
 
 /** An opened archive. */

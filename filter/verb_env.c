@@ -96,9 +96,9 @@ static void print_places(const struct repository *repository)
 
 static void print_settings(const struct workspace *ws)
 {
-	static const char *const names[] = {"GIT_BREVIS_THREADS", "GIT_BREVIS_PRESET",
+	static const char *const names[] = {"GIT_BREVIS_THREADS",     "GIT_BREVIS_PRESET",
 					    "GIT_BREVIS_SKIP_SMUDGE", "GIT_LFS_SKIP_SMUDGE",
-					    "GIT_BREVIS_TRACE"};
+					    "GIT_BREVIS_TRACE",       "BREVIS_KERNELS"};
 
 	printf("\nbrevis.threads=%u%s\n", ws->threads, ws->threads ? "" : " (one per processor)");
 	printf("brevis.preset=%s\n", preset_name(ws->preset));
@@ -199,6 +199,7 @@ int verb_env(const struct command *self, int argc, char **argv)
 	if (count > 0)
 		return command_usage(self, 0);
 	printf("git-brevis/%s\n", BREVIS_VERSION);
+	printf("kernels: %s\n", brevis_kernels());
 	print_git_version();
 	print_endpoints();
 	if (!repository_is_here()) {

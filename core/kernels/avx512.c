@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* x86-64 with AVX-512: 16 lanes to a vector, compress and expand for renormalising. */
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#include "core/kernels/loops.h"
+
+#define TARGET __attribute__((target("avx2,bmi,bmi2,popcnt,avx512f,avx512bw,avx512vl,avx512dq")))
+
+DEFINE_LOOPS
+
+#define INLINE TARGET static inline __attribute__((always_inline))
+
+#define DOWN (_MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC)
+
+/*
+ * gcc takes the destination of a gather of all lanes for overwritten, but the processor waits for
+ * what was in it: for the gather before. It must not know that the mask has all lanes. (Without
+ * optimisation the intrinsic is a macro, which warns of itself.)
+ */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+INLINE __m512i look_up(const uint32_t *table, __m512i places)
+{
+	unsigned all = 0xffff;
+
+	__asm__("" : "+r"(all));
+	return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), (__mmask16)all, places, table,
+					   4);
+}
+#pragma GCC diagnostic pop
+
+/* Decodes one code in each of 16 lanes: the slots found hold them. */
+INLINE __m512i decode_16(const uint32_t *slots, unsigned scale_bits, __m512i x,
+			 const uint8_t *classes, __m512i *found, const uint8_t **at)
+{
+	__m512i mask = _mm512_set1_epi32((1 << scale_bits) - 1);
+	__m512i of, slot, entry, units;
+	__mmask16 refill;
+
+	if (classes) {
+		of = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)classes));
+		of = _mm512_slli_epi32(of, scale_bits);
+		slot = _mm512_ternarylogic_epi32(x, mask, of, 0xea); /* (x & mask) | of */
+	} else {
+		slot = _mm512_and_si512(x, mask);
+	}
+	entry = look_up(slots, slot);
+	*found = entry;
+	x = _mm512_mullo_epi32(_mm512_srli_epi32(x, scale_bits), _mm512_srli_epi32(entry, 20));
+	x = _mm512_add_epi32(x, _mm512_and_si512(entry, _mm512_set1_epi32(0xfff)));
+	refill = _mm512_cmplt_epu32_mask(x, _mm512_set1_epi32(KERNEL_STATE_LOW));
+	units = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)*at));
+	units = _mm512_maskz_expand_epi32(refill, units);
+	*at += 2 * _mm_popcnt_u32(refill);
+	return _mm512_mask_or_epi32(x, refill, _mm512_slli_epi32(x, 16), units);
+}
+
+/* The codes of 4 times 16 slots: each into another byte of 32 bits, then those bytes together. */
+INLINE __m512i codes_of_64(const __m512i *found)
+{
+	const __m512i bytes = _mm512_broadcast_i32x4(
+		_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+	const __m512i quarters =
+		_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+	__m512i v = _mm512_srli_epi32(found[0], 12);
+
+	v = _mm512_mask_blend_epi8(0x2222222222222222, v, _mm512_srli_epi32(found[1], 4));
+	v = _mm512_mask_blend_epi8(0x4444444444444444, v, _mm512_slli_epi32(found[2], 4));
+	v = _mm512_mask_blend_epi8(0x8888888888888888, v, _mm512_slli_epi32(found[3], 12));
+	return _mm512_permutexvar_epi32(quarters, _mm512_shuffle_epi8(v, bytes));
+}
+
+INLINE size_t decode_lanes(const uint32_t *slots, unsigned scale_bits, unsigned lanes,
+			   uint32_t *states, const uint8_t **at, const uint8_t *end,
+			   const uint8_t *classes, uint8_t *codes, size_t groups)
+{
+	__m512i x[KERNEL_LANES_MAX / 16], found[KERNEL_LANES_MAX / 16];
+	const uint8_t *from = *at;
+	size_t g;
+	unsigned j;
+
+	for (j = 0; j < lanes / 16; j++)
+		x[j] = _mm512_loadu_si512(states + 16 * j);
+	for (g = 0; g < groups && (size_t)(end - from) >= KERNEL_GROUP_BYTES; g++) {
+		size_t i = g * lanes;
+
+#pragma GCC unroll 4
+		for (j = 0; j < lanes / 16; j++)
+			x[j] = decode_16(slots, scale_bits, x[j],
+					 classes ? classes + i + 16 * j : NULL, &found[j], &from);
+		if (lanes == 64)
+			_mm512_storeu_si512(codes + i, codes_of_64(found));
+		else
+			_mm_storeu_si128((__m128i *)(codes + i),
+					 _mm512_cvtepi32_epi8(_mm512_srli_epi32(found[0], 12)));
+	}
+	for (j = 0; j < lanes / 16; j++)
+		_mm512_storeu_si512(states + 16 * j, x[j]);
+	*at = from;
+	return g;
+}
+
+DEFINE_DECODE
+
+/*
+ * A little less than 1 / share: an estimate of 14 bits, made one of nearly 24 by a step of
+ * Newton's, less 2^-22 of it, which is more than all roundings add. Unlike a division it does not
+ * wait for the state.
+ */
+INLINE __m512 reciprocal(__m512i share)
+{
+	__m512 f = _mm512_cvtepi32_ps(share);
+	__m512 r = _mm512_rcp14_ps(f);
+	__m512 rest = _mm512_fnmadd_ps(f, r, _mm512_set1_ps(1 - 0x1p-23f));
+
+	return _mm512_fmadd_ps(r, rest, r);
+}
+
+/*
+ * Encodes one code in each of 16 lanes. The quotient: states are below 2^31, so quotients are below
+ * 2^(31 - scale_bits), at most 2^21. As floats rounded towards 0, state and product lose less than
+ * 2^-23 each; with what the reciprocal lacks that is less than 2^-21, of a quotient less than 1. So
+ * it is right or 1 too small.
+ */
+INLINE __m512i encode_16(const uint32_t *shares, unsigned scale_bits, __m512i x,
+			 const uint8_t *classes, uint8_t *codes, uint8_t **to)
+{
+	__m512i code = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)codes));
+	__m512i entry, share, others, quotient, rest;
+	__mmask16 none, full, more;
+	unsigned n;
+
+	if (classes) {
+		__m512i of = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)classes));
+
+		code = _mm512_or_si512(code, _mm512_slli_epi32(of, 8));
+	}
+	entry = look_up(shares, code);
+	none = _mm512_testn_epi32_mask(entry, _mm512_set1_epi32(0xffff));
+	if (__builtin_expect(none != 0, 0)) {
+		uint32_t entries[16];
+
+		_mm512_storeu_si512(entries, entry);
+		kernels_mend(shares, classes, codes, entries, 16);
+		entry = _mm512_loadu_si512(entries);
+	}
+	share = _mm512_and_si512(entry, _mm512_set1_epi32(0xffff));
+	others = _mm512_sub_epi32(_mm512_set1_epi32(1 << scale_bits), share);
+	full = _mm512_cmpge_epu32_mask(x, _mm512_slli_epi32(share, 31 - scale_bits));
+	n = (unsigned)_mm_popcnt_u32(full);
+	*to -= 2 * n;
+	_mm256_mask_storeu_epi16(*to, (__mmask16)_bzhi_u32(0xffff, n),
+				 _mm512_cvtepi32_epi16(_mm512_maskz_compress_epi32(full, x)));
+	x = _mm512_mask_srli_epi32(x, full, x, 16);
+	quotient = _mm512_cvttps_epi32(
+		_mm512_mul_round_ps(_mm512_cvt_roundepi32_ps(x, DOWN), reciprocal(share), DOWN));
+	rest = _mm512_sub_epi32(x, _mm512_mullo_epi32(quotient, share));
+	more = _mm512_cmpge_epi32_mask(rest, share);
+	x = _mm512_add_epi32(x, _mm512_srli_epi32(entry, 16));
+	x = _mm512_add_epi32(x, _mm512_mullo_epi32(quotient, others));
+	return _mm512_mask_add_epi32(x, more, x, others);
+}
+
+INLINE uint8_t *encode_lanes(const uint32_t *shares, unsigned scale_bits, unsigned lanes,
+			     uint32_t *states, uint8_t *to, const uint8_t *classes, uint8_t *codes,
+			     size_t groups)
+{
+	__m512i x[KERNEL_LANES_MAX / 16];
+	unsigned j;
+
+	for (j = 0; j < lanes / 16; j++)
+		x[j] = _mm512_loadu_si512(states + 16 * j);
+	while (groups-- > 0) {
+#pragma GCC unroll 4
+		for (j = lanes / 16; j-- > 0;) {
+			size_t i = groups * lanes + 16 * j;
+
+			x[j] = encode_16(shares, scale_bits, x[j], classes ? classes + i : NULL,
+					 codes + i, &to);
+		}
+	}
+	for (j = 0; j < lanes / 16; j++)
+		_mm512_storeu_si512(states + 16 * j, x[j]);
+	return to;
+}
+
+DEFINE_ENCODE(10)
+
+/* The same as the loop of loops.h, which gcc narrows in a roundabout way. */
+TARGET static size_t cut16_by_32(const struct kernel_cut *cut, const uint16_t *words,
+				 uint8_t *codes, uint8_t *low, size_t count)
+{
+	const __m128i rotation = _mm_cvtsi32_si128((int)cut->rotation);
+	const __m128i back = _mm_cvtsi32_si128((int)(16 - cut->rotation));
+	const __m128i shift = _mm_cvtsi32_si128((int)cut->low);
+	const __m128i turn = _mm_cvtsi32_si128((int)cut->turn);
+	const __m128i turn_back = _mm_cvtsi32_si128((int)(16 - cut->low - cut->turn));
+	const __m512i mask = _mm512_set1_epi16((short)((1u << (16 - cut->low)) - 1));
+	const __m512i low_mask = _mm512_set1_epi16((short)((1u << cut->low) - 1));
+	const __m512i base = _mm512_set1_epi16((short)cut->base);
+	const __m512i end = _mm512_set1_epi16((short)cut->codes);
+	const __m512i escape = _mm512_set1_epi16(255);
+	size_t escaped = 0, i;
+
+	for (i = 0; i + 32 <= count; i += 32) {
+		__m512i w = _mm512_loadu_si512(words + i);
+		__m512i t =
+			_mm512_or_si512(_mm512_sll_epi16(w, rotation), _mm512_srl_epi16(w, back));
+		__m512i u = _mm512_srl_epi16(t, shift);
+		__m512i v =
+			_mm512_or_si512(_mm512_sll_epi16(u, turn), _mm512_srl_epi16(u, turn_back));
+		__m512i code = _mm512_sub_epi16(_mm512_and_si512(v, mask), base);
+		__mmask32 beyond = _mm512_cmpge_epu16_mask(code, end);
+
+		code = _mm512_mask_mov_epi16(code, beyond, escape);
+		_mm256_storeu_si256((__m256i *)(codes + i), _mm512_cvtepi16_epi8(code));
+		_mm256_storeu_si256((__m256i *)(low + i),
+				    _mm512_cvtepi16_epi8(_mm512_and_si512(t, low_mask)));
+		escaped += (size_t)_mm_popcnt_u32(beyond);
+	}
+	return escaped + cut16(cut, words + i, codes + i, low + i, count - i);
+}
+
+/* Eight numbers: two quarters of 16 bytes, in each of which are four. */
+TARGET static void unpack32(uint32_t *numbers, const uint8_t *in, unsigned bits, size_t groups)
+{
+	__m256i mask = _mm256_set1_epi32((1 << bits) - 1);
+	uint8_t places[32];
+	uint32_t shifts[8];
+	__m256i place, shift;
+	size_t g;
+	unsigned i, j;
+
+	for (i = 0; i < 8; i++) {
+		unsigned first = i < 4 ? 0 : 4 * bits / 8 * 8;
+		unsigned bit = i * bits - first;
+
+		for (j = 0; j < 4; j++)
+			places[4 * i + j] = (uint8_t)(bit / 8 + j);
+		shifts[i] = bit % 8;
+	}
+	place = _mm256_loadu_si256((const __m256i *)places);
+	shift = _mm256_loadu_si256((const __m256i *)shifts);
+	for (g = 0; g < groups; g++, in += bits) {
+		__m256i v =
+			_mm256_loadu2_m128i((const __m128i *)(in + bits / 2), (const __m128i *)in);
+
+		v = _mm256_srlv_epi32(_mm256_shuffle_epi8(v, place), shift);
+		_mm256_storeu_si256((__m256i *)(numbers + 8 * g), _mm256_and_si256(v, mask));
+	}
+}
+
+/* Joins 32 words of 16 bits. */
+INLINE __m512i join_32(const struct kernel_cut *cut, const uint8_t *codes, const uint8_t *low)
+{
+	__m512i v = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)codes));
+	__m512i t = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)low));
+	__m512i u;
+
+	v = _mm512_add_epi16(v, _mm512_set1_epi16((short)cut->base));
+	u = _mm512_srlv_epi16(v, _mm512_set1_epi16((short)cut->turn));
+	u = _mm512_sllv_epi16(u, _mm512_set1_epi16((short)cut->low));
+	v = _mm512_sllv_epi16(v, _mm512_set1_epi16((short)(16 - cut->turn)));
+	t = _mm512_or_si512(t, _mm512_or_si512(u, v));
+	return _mm512_or_si512(
+		_mm512_srlv_epi16(t, _mm512_set1_epi16((short)cut->rotation)),
+		_mm512_sllv_epi16(t, _mm512_set1_epi16((short)(16 - cut->rotation))));
+}
+
+INLINE size_t count_escaped_64(const uint8_t *codes)
+{
+	__mmask64 set = _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(codes), _mm512_set1_epi8(-1));
+
+	return (size_t)_mm_popcnt_u64(set);
+}
+
+/* Shifts by as many bits as a word has leave 0, so that rotations by 0 need no care. */
+TARGET static size_t join16(const struct kernel_cut *cut, uint16_t *words, const uint8_t *codes,
+			    const uint8_t *low, size_t count)
+{
+	struct kernel_cut c = *cut;
+	size_t escaped = 0, i;
+
+	for (i = 0; i + 64 <= count; i += 64) {
+		_mm512_storeu_si512(words + i, join_32(&c, codes + i, low + i));
+		_mm512_storeu_si512(words + i + 32, join_32(&c, codes + i + 32, low + i + 32));
+		escaped += count_escaped_64(codes + i);
+	}
+	return escaped + kernels_scalar.join16(cut, words + i, codes + i, low + i, count - i);
+}
+
+/* Joins 16 words of 32 bits. */
+INLINE __m512i join_16(const struct kernel_cut *cut, const uint8_t *codes, const uint32_t *low)
+{
+	__m512i v = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)codes));
+	__m512i u;
+
+	v = _mm512_add_epi32(v, _mm512_set1_epi32((int)cut->base));
+	u = _mm512_srlv_epi32(v, _mm512_set1_epi32((int)cut->turn));
+	u = _mm512_sllv_epi32(u, _mm512_set1_epi32((int)cut->low));
+	v = _mm512_sllv_epi32(v, _mm512_set1_epi32((int)(32 - cut->turn)));
+	u = _mm512_or_si512(_mm512_loadu_si512(low), _mm512_or_si512(u, v));
+	return _mm512_rorv_epi32(u, _mm512_set1_epi32((int)cut->rotation));
+}
+
+TARGET static size_t join32(const struct kernel_cut *cut, uint32_t *words, const uint8_t *codes,
+			    const uint32_t *low, size_t count)
+{
+	struct kernel_cut c = *cut;
+	size_t escaped = 0, i, j;
+
+	for (i = 0; i + 64 <= count; i += 64) {
+		for (j = i; j < i + 64; j += 16)
+			_mm512_storeu_si512(words + j, join_16(&c, codes + j, low + j));
+		escaped += count_escaped_64(codes + i);
+	}
+	return escaped + kernels_scalar.join32(cut, words + i, codes + i, low + i, count - i);
+}
+
+bool kernels_avx512_supported(void)
+{
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+	       __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") &&
+	       __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+	       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+}
+
+const struct kernels kernels_avx512 = {
+	.name = "avx512",
+	.decode = decode,
+	.encode = encode,
+	.cut16 = cut16_by_32,
+	.cut32 = cut32,
+	.join16 = join16,
+	.join32 = join32,
+	.pack8 = kernels_pack8_bmi2,
+	.unpack8 = kernels_unpack8_bmi2,
+	.pack32 = pack32,
+	.unpack32 = unpack32,
+	.sum8 = sum8,
+	.sum16 = sum16,
+};
+
+#endif

@@ -10,9 +10,10 @@
  *  - Sizes and offsets are in bytes and 64-bit unless a comment says otherwise.
  *  - A function that can fail returns BREVIS_OK (0) or a negative enum brevis_status and describes
  *    the failure in *err, which may be NULL. On failure nothing is returned through out-parameters.
- *  - The library never prints, keeps no global state, and never exits, but for one thing: it
- *    aborts if OpenSSL fails in the middle of a digest, after which nothing could be trusted. One
- * object may be used by one thread at a time; different objects are independent.
+ *  - The library never prints, keeps no global state but what the processor can do, and never
+ *    exits, but for one thing: it aborts if OpenSSL fails in the middle of a digest, after which
+ *    nothing could be trusted. One object may be used by one thread at a time; different objects
+ *    are independent.
  *  - brevis_*_free(NULL) is allowed.
  */
 #ifndef BREVIS_H
@@ -35,6 +36,13 @@ extern "C" {
 #define BREVIS_MAGIC_SIZE 8
 
 #define BREVIS_SHA256_SIZE 32
+
+/**
+ * The name of the variant of the inner loops that is in use: "scalar", "avx2", ... The fastest that
+ * this processor has, or the one that the environment variable BREVIS_KERNELS names. All yield the
+ * same bytes.
+ */
+const char *brevis_kernels(void);
 
 enum brevis_status {
 	BREVIS_OK = 0,
@@ -62,6 +70,11 @@ struct brevis_source {
 	int (*read_at)(void *ctx, void *buf, size_t len, uint64_t offset);
 	void *ctx;
 	uint64_t size;
+	/**
+	 * All of it, if it is in memory and stays there, unchanged, until the archive is freed:
+	 * then records are decoded where they are. Else NULL.
+	 */
+	const void *bytes;
 };
 
 /* ---- digests -------------------------------------------------------------------------------- */
@@ -78,13 +91,6 @@ void brevis_sha256_free(struct brevis_sha256 *sha);
 
 /** Version of the OpenSSL that computes it, e.g. "3.0.1". */
 const char *brevis_sha256_library(void);
-
-/**
- * The name of the variant of the inner loops that is in use: "scalar", "avx2", ... The fastest that
- * this processor has, or the one that the environment variable BREVIS_KERNELS names. All yield the
- * same bytes.
- */
-const char *brevis_kernels(void);
 
 /* ---- reading archives ----------------------------------------------------------------------- */
 
@@ -262,8 +268,14 @@ struct brevis_encode_options {
 	const uint8_t *original_sha256;
 
 	/**
-	 * For measuring: new records are not decoded again, and no digest is computed; those in the
-	 * summary and in the archive are zeros.
+	 * What is given to brevis_encoder_write stays where and as it is until the encoder is
+	 * freed: pieces that lie in it as a whole are not copied.
+	 */
+	bool input_stays;
+
+	/**
+	 * For measuring: new records are not decoded again, no digest is computed (those in the
+	 * summary and in the archive are zeros), and pieces that repeat are not found.
 	 */
 	bool codec_only;
 };

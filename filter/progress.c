@@ -407,5 +407,5 @@ static int read_counted(void *ctx, void *buf, size_t len, uint64_t offset)
 
 struct brevis_source progress_source(struct progress_source *source)
 {
-	return (struct brevis_source){read_counted, source, source->inner->size};
+	return (struct brevis_source){read_counted, source, source->inner->size, NULL};
 }

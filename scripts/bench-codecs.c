@@ -78,7 +78,7 @@ int bench_brevis_decode(const struct bench_input *in, struct bench_output *out, 
 {
 	const struct brevis_decode_options options = {.threads = threads, .codec_only = codec_only};
 	struct bench_input input = *in;
-	const struct brevis_source source = {read_at, &input, in->size};
+	const struct brevis_source source = {read_at, &input, in->size, in->data};
 	struct brevis_archive *archive = NULL;
 	int r = brevis_archive_open(&source, &archive, err);
 

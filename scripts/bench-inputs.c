@@ -133,7 +133,7 @@ static int open_model(const char *path, struct model *m, struct bench_output *en
 		return complain(path, "out of memory");
 	if (bench_brevis_encode(&input, encoded, 1, false, &err))
 		return complain(path, err.message);
-	source = (struct brevis_source){read_at, encoded, encoded->size};
+	source = (struct brevis_source){read_at, encoded, encoded->size, NULL};
 	if (brevis_archive_open(&source, &m->archive, &err) ||
 	    brevis_archive_load_tensors(m->archive, &m->tensors, &err))
 		return complain(path, err.message);

@@ -383,9 +383,17 @@ int archive_fetch_piece(const struct brevis_archive *archive, uint64_t i, struct
 {
 	uint64_t number = archive->pieces[i].record;
 
+	const struct record_entry *entry = &archive->records[number];
+
+	if (archive->source.bytes) {
+		pb->record = span_of((const uint8_t *)archive->source.bytes + entry->offset,
+				     entry->size);
+		return BREVIS_OK;
+	}
 	buffer_clear(&pb->stored);
-	if (!buffer_extend(&pb->stored, archive->records[number].size))
+	if (!buffer_extend(&pb->stored, entry->size))
 		return error_nomem(err);
+	pb->record = span_of(pb->stored.data, pb->stored.size);
 	return archive_read_record(archive, number, pb->stored.data, err);
 }
 
@@ -407,8 +415,8 @@ int archive_restore_piece(const struct brevis_archive *archive, uint64_t i, stru
 		return error_nomem(err);
 	if (before)
 		reach = record_reach(before->raw, before->raw_size);
-	status = record_decode(pb->stored.data, record->size, &record->head, archive->codebook,
-			       reach, pb->raw, &why);
+	status = record_decoder_run(&pb->decoder, pb->record, &record->head, archive->codebook,
+				    reach, pb->raw, &why);
 	if (status)
 		return error_set(err, status, "record %llu of %llu: %s",
 				 (unsigned long long)number + 1,
@@ -429,5 +437,6 @@ void piece_buffer_release(struct piece_buffer *pb)
 {
 	buffer_release(&pb->stored);
 	free(pb->raw);
+	record_decoder_release(&pb->decoder);
 	*pb = (struct piece_buffer){0};
 }

@@ -39,12 +39,14 @@ bool archive_is_chained(const struct brevis_archive *archive, uint64_t i);
 /** A piece on its way from its record to its bytes. */
 struct piece_buffer {
 	struct buffer stored;
+	struct span record; /* stored, or where the archive is in memory */
 	uint8_t *raw;
 	size_t raw_size;
 	size_t raw_capacity;
+	struct record_decoder decoder;
 };
 
-/** Reads the record of piece i into pb->stored. */
+/** Reads the record of piece i, or finds it in memory: pb->record. */
 int archive_fetch_piece(const struct brevis_archive *archive, uint64_t i, struct piece_buffer *pb,
 			struct brevis_error *err);
 

@@ -8,7 +8,6 @@
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/entropy/library_decode.h"
-#include "core/program/execute.h"
 #include "core/program/program.h"
 
 int record_head_parse(struct span *in, struct record_head *out, struct brevis_error *err)
@@ -57,69 +56,90 @@ static int decode_bytes(struct span body, bool chained, struct span before, void
 	return BREVIS_OK;
 }
 
-static void free_program(struct program *program)
+/* Makes what records of tensors need. */
+static int prepare(struct record_decoder *d, struct brevis_error *err)
 {
-	program_release(program);
-	free(program);
+	if (!d->program)
+		d->program = malloc(sizeof(*d->program));
+	if (!d->checksum)
+		d->checksum = checksum64_stream_new();
+	return d->program && d->checksum ? BREVIS_OK : error_nomem(err);
 }
 
 static int parse_program(struct span body, const struct record_head *head,
-			 const struct codebook *codebook, struct program **out,
+			 const struct codebook *codebook, struct program *program,
 			 struct brevis_error *err)
 {
-	struct program *program = malloc(sizeof(*program));
-	int status;
-
-	if (!program)
-		return error_nomem(err);
-	status = program_parse(body, head->kind, head->raw_size / (head->kind / 8), codebook,
-			       program, err);
-	if (status)
-		free_program(program);
-	else
-		*out = program;
-	return status;
+	return program_parse(body, head->kind, head->raw_size / (head->kind / 8), codebook, program,
+			     err);
 }
 
-static int decode_program(struct span body, const struct record_head *head,
-			  const struct codebook *codebook, void *raw, struct brevis_error *err)
+static void add_written(void *ctx, const void *bytes, size_t size)
 {
-	struct program *program = NULL;
-	int status = parse_program(body, head, codebook, &program, err);
+	checksum64_stream_update(ctx, bytes, size);
+}
+
+/* The checksum is taken of words that are still in the nearest cache. */
+static int decode_program(struct record_decoder *d, struct span body,
+			  const struct record_head *head, const struct codebook *codebook,
+			  void *raw, uint64_t *checksum, struct brevis_error *err)
+{
+	int status = prepare(d, err);
 
 	if (status)
 		return status;
-	status = program_execute(program, raw, err);
-	free_program(program);
+	checksum64_stream_begin(d->checksum);
+	d->executor.written = add_written;
+	d->executor.ctx = d->checksum;
+	status = parse_program(body, head, codebook, d->program, err);
+	if (!status)
+		status = executor_run(&d->executor, d->program, raw, err);
+	program_release(d->program);
+	*checksum = checksum64_stream_end(d->checksum);
 	return status;
 }
 
-int record_restore(const void *record, size_t size, const struct record_head *head,
-		   const struct codebook *codebook, struct span before, void *raw,
-		   struct brevis_error *err)
+int record_decoder_run(struct record_decoder *d, struct span record, const struct record_head *head,
+		       const struct codebook *codebook, struct span before, void *raw,
+		       struct brevis_error *err)
 {
-	struct span in = span_of(record, size);
 	struct record_head found;
-	int status = record_head_parse(&in, &found, err);
+	uint64_t checksum = 0;
+	int status = record_head_parse(&record, &found, err);
 
 	if (status)
 		return status;
 	if (!record_head_equal(&found, head))
 		return error_set(err, BREVIS_E_CHECKSUM, "the archive changed while it was read");
-	if (record_is_bytes(&found))
-		return decode_bytes(in, found.kind == RECORD_CHAINED, before, raw, head->raw_size,
-				    err);
-	return decode_program(in, head, codebook, raw, err);
+	if (!record_is_bytes(&found)) {
+		status = decode_program(d, record, head, codebook, raw, &checksum, err);
+	} else {
+		status = decode_bytes(record, found.kind == RECORD_CHAINED, before, raw,
+				      head->raw_size, err);
+		checksum = status ? 0 : checksum64(raw, head->raw_size);
+	}
+	if (!status && checksum != head->checksum)
+		return error_set(err, BREVIS_E_CHECKSUM, "checksum does not match");
+	return status;
+}
+
+void record_decoder_release(struct record_decoder *d)
+{
+	free(d->program);
+	executor_release(&d->executor);
+	checksum64_stream_free(d->checksum);
+	*d = (struct record_decoder){0};
 }
 
 int record_decode(const void *record, size_t size, const struct record_head *head,
 		  const struct codebook *codebook, struct span before, void *raw,
 		  struct brevis_error *err)
 {
-	int status = record_restore(record, size, head, codebook, before, raw, err);
+	struct record_decoder d = {0};
+	int status =
+		record_decoder_run(&d, span_of(record, size), head, codebook, before, raw, err);
 
-	if (!status && checksum64(raw, head->raw_size) != head->checksum)
-		return error_set(err, BREVIS_E_CHECKSUM, "checksum does not match");
+	record_decoder_release(&d);
 	return status;
 }
 
@@ -149,17 +169,20 @@ int record_print(const void *record, size_t size, const struct codebook *codeboo
 {
 	struct span in = span_of(record, size);
 	struct record_head head;
-	struct program *program = NULL;
+	struct program *program;
 	int status = record_head_parse(&in, &head, err);
 
 	if (status)
 		return status;
 	if (record_is_bytes(&head))
 		return print_bytes(in, head.kind == RECORD_CHAINED, out, err);
-	status = parse_program(in, &head, codebook, &program, err);
-	if (status)
-		return status;
-	program_print(program, out);
-	free_program(program);
-	return BREVIS_OK;
+	program = malloc(sizeof(*program));
+	if (!program)
+		return error_nomem(err);
+	status = parse_program(in, &head, codebook, program, err);
+	if (!status)
+		program_print(program, out);
+	program_release(program);
+	free(program);
+	return status;
 }

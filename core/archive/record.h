@@ -5,7 +5,9 @@
 
 #include "core/archive/wire.h"
 #include "core/base/buffer.h"
+#include "core/base/digest.h"
 #include "core/entropy/codebook.h"
+#include "core/program/execute.h"
 
 struct record_head {
 	uint8_t kind;      /* RECORD_BYTES or RECORD_CHAINED, or the width of its words in bits */
@@ -32,6 +34,13 @@ static inline bool record_head_equal(const struct record_head *a, const struct r
 /** Takes a record's head off the span. */
 int record_head_parse(struct span *in, struct record_head *out, struct brevis_error *err);
 
+/** Memory that one record after another is decoded with. Zero-initialise. */
+struct record_decoder {
+	struct program *program;
+	struct executor executor;
+	struct checksum64_stream *checksum;
+};
+
 /**
  * Restores the head->raw_size bytes of a whole record to raw, which has room for them and is
  * aligned as malloc aligns, and proves them by the checksum. codebook is that of the archive which
@@ -40,6 +49,12 @@ int record_head_parse(struct span *in, struct record_head *out, struct brevis_er
  * that was read before: the file it comes from may have changed. On failure raw's content is
  * undefined.
  */
+int record_decoder_run(struct record_decoder *decoder, struct span record,
+		       const struct record_head *head, const struct codebook *codebook,
+		       struct span before, void *raw, struct brevis_error *err);
+void record_decoder_release(struct record_decoder *decoder);
+
+/** The same with memory of its own. */
 int record_decode(const void *record, size_t size, const struct record_head *head,
 		  const struct codebook *codebook, struct span before, void *raw,
 		  struct brevis_error *err);

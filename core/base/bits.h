@@ -7,6 +7,7 @@
 #define CORE_BASE_BITS_H
 
 #include "core/base/buffer.h"
+#include "core/base/bytes.h"
 
 /** Number of bits in v: 0 for 0, 1 for 1, 8 for 255. */
 static inline unsigned bit_length(uint64_t v)
@@ -60,19 +61,50 @@ static inline void bit_reader_init(struct bit_reader *r, struct span in)
 	*r = (struct bit_reader){in, 0, 0};
 }
 
+/** Makes at least n <= 56 bits pending, zeros where there are none: then the span fails. */
+static inline void bit_reader_refill(struct bit_reader *r, unsigned n)
+{
+	unsigned bytes = (63 - r->count) / 8;
+
+	/* As many at once as there is room for. */
+	if (span_left(&r->in) >= 8) {
+		uint64_t next = load_le64(r->in.at) & low_bits(8 * bytes);
+
+		r->pending |= next << r->count;
+		r->in.at += bytes;
+		r->count += 8 * bytes;
+		return;
+	}
+	for (; r->count < n; r->count += 8) {
+		if (span_left(&r->in))
+			r->pending |= (uint64_t)*r->in.at++ << r->count;
+		else
+			r->in.failed = true;
+	}
+}
+
 /** Reads n <= 56 bits. Past the end it yields zeros and fails the reader's span. */
 static inline uint64_t bit_read(struct bit_reader *r, unsigned n)
 {
 	uint64_t value;
 
-	while (r->count < n) {
-		r->pending |= (uint64_t)span_u8(&r->in) << r->count;
-		r->count += 8;
-	}
+	if (r->count < n)
+		bit_reader_refill(r, n);
 	value = r->pending & low_bits(n);
 	r->pending >>= n;
 	r->count -= n;
 	return value;
+}
+
+/**
+ * Leaves *in behind the byte that the last bit read is in. False if padding bits of that are set.
+ * Not after a failure.
+ */
+static inline bool bit_reader_end(const struct bit_reader *r, struct span *in)
+{
+	*in = r->in;
+	in->at -= r->count / 8;
+	return (r->pending & low_bits(r->count % 8)) == 0;
 }
 
 /** True if all that is left are fewer than 8 zero bits of padding. */

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 static inline uint16_t load_le16(const uint8_t *p)
 {
@@ -22,23 +23,26 @@ static inline uint64_t load_le64(const uint8_t *p)
 	return (uint64_t)load_le32(p) | (uint64_t)load_le32(p + 4) << 32;
 }
 
-static inline void store_le16(uint8_t *p, uint16_t v)
-{
-	p[0] = (uint8_t)v;
-	p[1] = (uint8_t)(v >> 8);
-}
+/* Compilers make one store of a copy, but not always of single bytes. */
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define TO_LE(BITS, V) __builtin_bswap##BITS(V)
+#else
+#define TO_LE(BITS, V) (V)
+#endif
 
-static inline void store_le32(uint8_t *p, uint32_t v)
-{
-	store_le16(p, (uint16_t)v);
-	store_le16(p + 2, (uint16_t)(v >> 16));
-}
+#define DEFINE_STORE(BITS)                                                                         \
+	static inline void store_le##BITS(uint8_t *p, uint##BITS##_t v)                            \
+	{                                                                                          \
+		v = TO_LE(BITS, v);                                                                \
+		memcpy(p, &v, sizeof(v));                                                          \
+	}
 
-static inline void store_le64(uint8_t *p, uint64_t v)
-{
-	store_le32(p, (uint32_t)v);
-	store_le32(p + 4, (uint32_t)(v >> 32));
-}
+DEFINE_STORE(16)
+DEFINE_STORE(32)
+DEFINE_STORE(64)
+
+#undef DEFINE_STORE
+#undef TO_LE
 
 /** Stores a + b and returns true, or returns false if that does not fit. */
 static inline bool checked_add(uint64_t a, uint64_t b, uint64_t *sum)

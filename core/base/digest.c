@@ -7,6 +7,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <xxhash.h>
+/* Where the library has variants for each kind of processor, this takes the best. */
+#if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
+#include <xxh_x86dispatch.h>
+#endif
 
 struct brevis_sha256 {
 	EVP_MD_CTX *evp;
@@ -59,6 +63,38 @@ const char *brevis_sha256_library(void)
 uint64_t checksum64(const void *data, size_t len)
 {
 	return XXH3_64bits(data, len);
+}
+
+/* The library's own type is only named: what is behind the pointer is its state. */
+static XXH3_state_t *state_of(const struct checksum64_stream *stream)
+{
+	return (XXH3_state_t *)(uintptr_t)stream;
+}
+
+struct checksum64_stream *checksum64_stream_new(void)
+{
+	return (struct checksum64_stream *)XXH3_createState();
+}
+
+/* Neither this nor updating can fail with a state that is there. */
+void checksum64_stream_begin(struct checksum64_stream *stream)
+{
+	XXH3_64bits_reset(state_of(stream));
+}
+
+void checksum64_stream_update(struct checksum64_stream *stream, const void *data, size_t len)
+{
+	XXH3_64bits_update(state_of(stream), data, len);
+}
+
+uint64_t checksum64_stream_end(const struct checksum64_stream *stream)
+{
+	return XXH3_64bits_digest(state_of(stream));
+}
+
+void checksum64_stream_free(struct checksum64_stream *stream)
+{
+	XXH3_freeState(state_of(stream));
 }
 
 uint64_t checksum64_chain(uint64_t checksum, const void *data, size_t len)

@@ -9,6 +9,16 @@
 /** XXH3-64 with seed 0 of len bytes. */
 uint64_t checksum64(const void *data, size_t len);
 
+/** The same of bytes that come one after another. */
+struct checksum64_stream;
+
+/** NULL: out of memory. To be begun before each use. */
+struct checksum64_stream *checksum64_stream_new(void);
+void checksum64_stream_begin(struct checksum64_stream *stream);
+void checksum64_stream_update(struct checksum64_stream *stream, const void *data, size_t len);
+uint64_t checksum64_stream_end(const struct checksum64_stream *stream);
+void checksum64_stream_free(struct checksum64_stream *stream);
+
 /** Mixes the checksum of further bytes into an earlier one: XXH3-64 with that as its seed. */
 uint64_t checksum64_chain(uint64_t checksum, const void *data, size_t len);
 

@@ -84,6 +84,7 @@ int brevis_encoder_new(const struct brevis_encode_options *options, brevis_write
 	e->ctx = ctx;
 	e->phase = options->known_count > 0 ? FOLLOWING : GATHERING;
 	e->codec_only = options->codec_only;
+	e->input_stays = options->input_stays;
 	e->original_sha256 = options->original_sha256;
 	guide_init(&e->guide, options);
 	e->frame.options.programs.preset = options->preset;
@@ -115,7 +116,7 @@ void brevis_encoder_free(struct brevis_encoder *e)
 	ring_release(&e->large);
 	ring_release(&e->small);
 	for (i = 0; e->frame.scratches && i < e->threads; i++)
-		free(e->frame.scratches[i].data);
+		scratch_release(&e->frame.scratches[i]);
 	free(e->frame.scratches);
 	window_release(&e->window);
 	guide_release(&e->guide);
@@ -157,13 +158,14 @@ static int submit_window(struct brevis_encoder *e, struct brevis_error *err)
 		status = records_begin(e, held->head.raw_size, err);
 		if (status)
 			break;
-		free(e->growing->raw);
+		free(e->growing->memory);
 		e->growing->raw = held->raw;
+		e->growing->memory = held->memory;
 		e->growing->capacity = held->capacity;
 		e->growing->head = held->head;
 		e->growing->kind = held->kind;
 		e->growing->hashed = held->hashed;
-		held->raw = NULL;
+		held->memory = NULL;
 		status = records_submit(e, &held->key, err);
 	}
 	/* If that failed there may be pieces that are still being hashed. */
@@ -200,6 +202,7 @@ static int hold(struct brevis_encoder *e, const struct content_key *key, struct 
 	struct encode_job *job = e->growing;
 	struct held_piece piece = {
 		.raw = job->raw,
+		.memory = job->memory,
 		.capacity = job->capacity,
 		.head = job->head,
 		.kind = job->kind,
@@ -208,21 +211,24 @@ static int hold(struct brevis_encoder *e, const struct content_key *key, struct 
 	};
 
 	/* Pieces must not hold buffers that are much larger. */
-	if (job->capacity > job->head.raw_size + (size_t)job->head.raw_size / 4) {
-		piece.raw = malloc(job->head.raw_size);
-		if (!piece.raw)
+	if (job->raw != job->memory) {
+		piece.memory = NULL;
+		piece.capacity = 0;
+	} else if (job->capacity > job->head.raw_size + (size_t)job->head.raw_size / 4) {
+		piece.memory = malloc(job->head.raw_size);
+		if (!piece.memory)
 			return error_nomem(err);
-		memcpy(piece.raw, job->raw, job->head.raw_size);
+		piece.raw = memcpy(piece.memory, job->raw, job->head.raw_size);
 		piece.capacity = job->head.raw_size;
 		piece.hashed = 0;
 	}
 	if (window_add(&e->window, &piece)) {
-		if (piece.raw != job->raw)
-			free(piece.raw);
+		if (piece.memory != job->memory)
+			free(piece.memory);
 		return error_nomem(err);
 	}
-	if (piece.raw == job->raw) {
-		job->raw = NULL;
+	if (piece.memory == job->memory) {
+		job->memory = NULL;
 		job->capacity = 0;
 	}
 	e->growing = NULL;
@@ -246,11 +252,19 @@ static int follow(struct brevis_encoder *e, const struct content_key *key, bool 
 	return records_remember(e, job) || buffer_failed(&e->keys) ? error_nomem(err) : BREVIS_OK;
 }
 
+/* What the growing piece equals; if nobody wants to know, something that nothing else equals. */
+static struct content_key key_of_piece(struct brevis_encoder *e)
+{
+	if (e->codec_only)
+		return (struct content_key){.low = ++e->pieces};
+	return content_keyer_end(e->keyer);
+}
+
 static int end_piece(struct brevis_encoder *e, const struct piece_kind *kind,
 		     struct brevis_error *err)
 {
 	struct encode_job *job = e->growing;
-	struct content_key key = content_keyer_end(e->keyer);
+	struct content_key key = key_of_piece(e);
 	bool follows = false;
 	int status = BREVIS_OK;
 
@@ -284,18 +298,36 @@ static int append(struct brevis_encoder *e, const void *data, size_t len, size_t
 
 	if (size + len > job->capacity) {
 		size_t capacity = size + len < expected / 4 ? 4 * (size + len) : expected;
-		uint8_t *raw = realloc(job->raw, capacity);
+		uint8_t *memory = realloc(job->memory, capacity);
 
-		if (!raw)
+		if (!memory)
 			return error_nomem(err);
-		job->raw = raw;
+		job->memory = memory;
 		job->capacity = capacity;
 	}
-	memcpy(job->raw + size, data, len);
+	memcpy(job->memory + size, data, len);
+	job->raw = job->memory;
 	/* While they are in the cache. */
-	content_keyer_update(e->keyer, data, len);
+	if (!e->codec_only)
+		content_keyer_update(e->keyer, data, len);
 	job->head.raw_size = (uint32_t)(size + len);
 	return BREVIS_OK;
+}
+
+/* True if a piece that begins and ends here need not be copied: words are to be aligned. */
+static bool can_stay(const struct brevis_encoder *e, const uint8_t *data, unsigned kind)
+{
+	size_t alignment = kind == RECORD_BYTES ? 1 : kind / 8;
+
+	return e->input_stays && !e->growing->head.raw_size && (uintptr_t)data % alignment == 0;
+}
+
+static void stay(struct brevis_encoder *e, const uint8_t *data, size_t len)
+{
+	e->growing->raw = data;
+	e->growing->head.raw_size = (uint32_t)len;
+	if (!e->codec_only)
+		content_keyer_update(e->keyer, data, len);
 }
 
 static int take(struct brevis_encoder *e, const uint8_t *data, size_t len, struct brevis_error *err)
@@ -312,7 +344,9 @@ static int take(struct brevis_encoder *e, const uint8_t *data, size_t len, struc
 			status = records_begin(e, expected, err);
 		if (!status)
 			status = piece_cutter_feed(&e->cutter, data, len, &used, &ends, &kind, err);
-		if (!status)
+		if (!status && ends && can_stay(e, data, kind.record))
+			stay(e, data, used);
+		else if (!status)
 			status = append(e, data, used, expected, err);
 		if (!status && ends)
 			status = end_piece(e, &kind, err);

@@ -12,6 +12,12 @@ static struct span before_of(const struct encode_job *job)
 	return span_of(job->before.data, job->before.size);
 }
 
+void scratch_release(struct scratch *scratch)
+{
+	free(scratch->data);
+	record_decoder_release(&scratch->decoder);
+}
+
 static void *scratch_of(struct scratch *scratch, size_t size)
 {
 	if (scratch->capacity < size) {
@@ -32,9 +38,9 @@ static bool restores(struct encode_job *job, struct scratch *scratch)
 	void *restored = scratch_of(scratch, size);
 
 	return restored &&
-	       !record_restore(job->record.data, job->record.size, &job->head,
-			       job->frame->options.programs.codebook, before_of(job), restored,
-			       NULL) &&
+	       !record_decoder_run(&scratch->decoder, span_of(job->record.data, job->record.size),
+				   &job->head, job->frame->options.programs.codebook,
+				   before_of(job), restored, NULL) &&
 	       !memcmp(restored, job->raw, size);
 }
 
@@ -99,7 +105,7 @@ void encode_job_run(void *arg, unsigned worker)
 
 void encode_job_release(struct encode_job *job)
 {
-	free(job->raw);
+	free(job->memory);
 	buffer_release(&job->before);
 	buffer_release(&job->record);
 }

@@ -12,7 +12,10 @@
 struct scratch {
 	void *data;
 	size_t capacity;
+	struct record_decoder decoder;
 };
+
+void scratch_release(struct scratch *scratch);
 
 /** What all jobs of an encoder have in common. */
 struct encode_frame {
@@ -24,7 +27,8 @@ struct encode_frame {
 
 struct encode_job {
 	const struct encode_frame *frame;
-	uint8_t *raw;
+	const uint8_t *raw; /* memory, or a part of the input */
+	uint8_t *memory;
 	size_t capacity;
 	struct record_head head; /* its checksum is the worker's to find */
 	struct piece_kind kind;

@@ -53,6 +53,8 @@ struct brevis_encoder {
 	struct hasher *hasher;      /* of the original; NULL: nobody wants its digest */
 	const uint8_t *original_sha256;
 	bool codec_only;
+	uint64_t pieces; /* so far, if there is only the codec */
+	bool input_stays;
 	bool is_written;           /* all of it: it can be checked */
 	struct brevis_error doubt; /* why what was followed cannot be copied; status OK: it can */
 	int status;                /* the first failure */

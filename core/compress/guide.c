@@ -5,12 +5,15 @@
 
 #include "core/base/error.h"
 
-/* A checkpoint of less data gains nothing by a prior. */
+/* A checkpoint of less data gains nothing by a codebook, and searches of less nothing by a prior.
+ */
 #define CALIBRATE_MIN (64u << 10)
+#define SEARCHED_MIN  (1u << 20)
 
 void guide_init(struct guide *g, const struct brevis_encode_options *options)
 {
-	*g = (struct guide){.wanted = options->preset != BREVIS_PRESET_FAST,
+	*g = (struct guide){.preset = options->preset,
+			    .wanted = options->preset != BREVIS_PRESET_FAST,
 			    .store = options->priors};
 }
 
@@ -55,28 +58,54 @@ bool guide_load(struct guide *g, const uint8_t *family, const struct revisions *
 	if (g->store->load(g->store->ctx, family, preferred_prior(revisions), &data, &size))
 		return false;
 	/* A damaged prior is as good as none. */
-	g->origin = model_parse(data, size, &g->model, NULL) ? BREVIS_PRIOR_REPLACED
-							     : BREVIS_PRIOR_LOADED;
+	g->damaged = model_parse(data, size, &g->model, NULL);
+	if (!g->damaged)
+		g->origin = BREVIS_PRIOR_LOADED;
 	free(data);
 	return g->model.named;
 }
 
+/* Tensors that are searched, of which a prior is learned; the others are written without one. */
+static size_t pick_searched(const struct guide *g, const struct sample_tensor *tensors,
+			    size_t count, struct sample_tensor *out)
+{
+	size_t bytes = 0, picked = 0, i;
+
+	for (i = 0; i < count; i++) {
+		const struct sample_tensor *t = &tensors[i];
+
+		if (g->preset != BREVIS_PRESET_BEST &&
+		    synthesis_is_usual(t->words, t->width, t->count, t->kind))
+			continue;
+		bytes += t->count * (t->width / 8);
+		out[picked++] = *t;
+	}
+	return bytes >= SEARCHED_MIN ? picked : 0;
+}
+
 static int calibrate(struct guide *g, const struct window *window, struct brevis_error *err)
 {
-	struct sample_tensor *tensors = NULL;
-	size_t count = 0, bytes = 0, i;
+	struct sample_tensor *tensors = NULL, *searched = NULL;
+	size_t count = 0, bytes = 0, picked = 0, i;
 	int status = window_tensors(window, &tensors, &count, err);
 
-	for (i = 0; i < count; i++)
+	g->origin = BREVIS_PRIOR_NONE;
+	for (i = 0; i < count && !status; i++)
 		bytes += tensors[i].count * (tensors[i].width / 8);
-	if (!status && bytes >= CALIBRATE_MIN) {
-		status = model_calibrate(tensors, count, &g->model, err);
-		if (!status && g->origin != BREVIS_PRIOR_REPLACED)
-			g->origin = BREVIS_PRIOR_CALIBRATED;
-	} else if (!status) {
-		g->origin = BREVIS_PRIOR_NONE;
+	if (status || bytes < CALIBRATE_MIN)
+		goto out;
+	searched = malloc(sizeof(*searched) * count);
+	if (!searched) {
+		status = error_nomem(err);
+		goto out;
 	}
+	picked = pick_searched(g, tensors, count, searched);
+	status = model_calibrate(tensors, count, searched, picked, &g->model, err);
+	if (!status && g->model.named)
+		g->origin = g->damaged ? BREVIS_PRIOR_REPLACED : BREVIS_PRIOR_CALIBRATED;
+out:
 	free(tensors);
+	free(searched);
 	return status;
 }
 

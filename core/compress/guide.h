@@ -11,9 +11,11 @@
 #include "core/compress/window.h"
 
 struct guide {
+	enum brevis_preset preset;
 	bool wanted; /* the preset wants a prior */
 	const struct brevis_prior_store *store;
-	bool asked; /* the store */
+	bool asked;   /* the store */
+	bool damaged; /* what it had */
 	struct model model;
 	enum brevis_prior_origin origin;
 };

@@ -70,17 +70,20 @@ int model_parse(const void *data, size_t size, struct model *out, struct brevis_
 	return status;
 }
 
-int model_calibrate(const struct sample_tensor *tensors, size_t count, struct model *out,
+int model_calibrate(const struct sample_tensor *tensors, size_t count,
+		    const struct sample_tensor *searched, size_t searched_count, struct model *out,
 		    struct brevis_error *err)
 {
 	struct buffer codebook = BUFFER_INIT;
 	struct model m = {0};
 	int status = calibrate_codebook(tensors, count, &codebook, err);
 
-	if (!status && codebook.size)
+	if (status || (!codebook.size && !searched_count))
+		goto out;
+	if (codebook.size)
 		status = codebook_parse(codebook.data, codebook.size, &m.codebook, err);
 	if (!status)
-		status = calibrate_prior(tensors, count, m.codebook, &m.prior, err);
+		status = calibrate_prior(searched, searched_count, m.codebook, &m.prior, err);
 	if (!status) {
 		buffer_append(&m.bytes, MODEL_MAGIC, 8);
 		buffer_u8(&m.bytes, MODEL_VERSION);
@@ -89,6 +92,7 @@ int model_calibrate(const struct sample_tensor *tensors, size_t count, struct mo
 		buffer_append(&m.bytes, codebook.data, codebook.size);
 		status = name(&m, err);
 	}
+out:
 	buffer_release(&codebook);
 	if (status)
 		model_release(&m);

@@ -19,8 +19,12 @@ void model_release(struct model *model);
 /** Reads the bytes of a model. BREVIS_E_FORMAT if they are damaged, or another version's. */
 int model_parse(const void *data, size_t size, struct model *out, struct brevis_error *err);
 
-/** Learns a model from tensors, and writes its bytes. */
-int model_calibrate(const struct sample_tensor *tensors, size_t count, struct model *out,
+/**
+ * Learns a codebook from tensors and a prior from those of them that are searched, and writes its
+ * bytes. With neither the model stays empty, and is not named.
+ */
+int model_calibrate(const struct sample_tensor *tensors, size_t count,
+		    const struct sample_tensor *searched, size_t searched_count, struct model *out,
 		    struct brevis_error *err);
 
 /** Puts another codebook in the place of the model's, whose bytes stay as they are. */

@@ -18,13 +18,12 @@ struct record_head records_name(const struct record_head *piece, const struct co
 }
 
 /* Writes the next record. */
-static int put_record(struct brevis_encoder *e, const struct buffer *record,
-		      struct brevis_error *err)
+static int put_record(struct brevis_encoder *e, struct span record, struct brevis_error *err)
 {
-	buffer_u8(&e->kinds, record->data[0]);
+	buffer_u8(&e->kinds, record.at[0]);
 	if (buffer_failed(&e->kinds))
 		return error_nomem(err);
-	return archive_writer_record(&e->writer, record->data, record->size, err);
+	return archive_writer_record(&e->writer, record.at, span_left(&record), err);
 }
 
 int records_deliver(struct brevis_encoder *e, struct brevis_error *err)
@@ -41,7 +40,7 @@ int records_deliver(struct brevis_encoder *e, struct brevis_error *err)
 	if (job->repeats)
 		return archive_writer_repeat(&e->writer, job->earlier, err);
 	e->reused_count += job->reused;
-	status = put_record(e, &job->record, err);
+	status = put_record(e, span_of(job->record.data, job->record.size), err);
 	job->written = e->writer.ticket;
 	return status;
 }
@@ -142,8 +141,7 @@ struct copy {
 };
 
 static int copy_record(struct brevis_encoder *e, const struct record_entry *entry,
-		       const struct content_key *key, const struct buffer *stored,
-		       struct brevis_error *err)
+		       const struct content_key *key, struct span stored, struct brevis_error *err)
 {
 	struct record_head name = records_name(&entry->head, key);
 	int status;
@@ -175,7 +173,7 @@ static int copy_piece(void *ctx, uint64_t i, const struct piece_buffer *restored
 				 piece->record + 1);
 	status = piece->repeats ? archive_writer_repeat(&e->writer, piece->record, err)
 				: copy_record(e, &known->records[piece->record], &key,
-					      &restored->stored, err);
+					      restored->record, err);
 	copy->failed = status != BREVIS_OK;
 	return status;
 }

@@ -25,7 +25,7 @@ int window_add(struct window *w, const struct held_piece *piece)
 void window_release(struct window *w)
 {
 	while (w->count)
-		free(w->pieces[--w->count].raw);
+		free(w->pieces[--w->count].memory);
 	free(w->pieces);
 	*w = (struct window){0};
 }

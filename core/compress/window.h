@@ -15,7 +15,8 @@
 #define WINDOW_BYTES ((size_t)32 << 20)
 
 struct held_piece {
-	uint8_t *raw;
+	const uint8_t *raw; /* memory, or a part of the input */
+	uint8_t *memory;
 	size_t capacity;
 	struct record_head head;
 	struct piece_kind kind;
@@ -30,7 +31,7 @@ struct window {
 	size_t bytes; /* as WINDOW_BYTES counts them */
 };
 
-/** Takes over piece->raw, unless it fails. Returns -1 when memory is short. */
+/** Takes over piece->memory, unless it fails. Returns -1 when memory is short. */
 int window_add(struct window *window, const struct held_piece *piece);
 void window_release(struct window *window);
 

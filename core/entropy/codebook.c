@@ -41,6 +41,7 @@ static int check_parameters(struct span *in, struct shared_table *table,
 static int parse_table(struct span *in, struct shared_table *table, struct brevis_error *err)
 {
 	struct frequency_table frequencies = {0};
+	struct bit_reader bits;
 	int status = check_parameters(in, table, &frequencies, err);
 
 	if (status)
@@ -49,7 +50,10 @@ static int parse_table(struct span *in, struct shared_table *table, struct brevi
 	table->slots = malloc(rans_slots_size(table->width, table->scale_bits));
 	if (!table->shares || !table->slots)
 		return error_nomem(err);
-	status = frequency_table_read(in, table->width, &frequencies, table->shares, err);
+	bit_reader_init(&bits, *in);
+	status = frequency_table_read(&bits, table->width, &frequencies, table->shares, err);
+	if (!status)
+		status = frequency_tables_end(&bits, in, err);
 	if (!status)
 		rans_slots_fill(table->slots, table->width, table->scale_bits, table->shares);
 	return status;

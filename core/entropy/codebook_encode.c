@@ -16,6 +16,7 @@ int codebook_put_table(struct buffer *out, const uint32_t *histogram, unsigned w
 		       struct brevis_error *err)
 {
 	struct frequency_plan plan;
+	struct bit_writer bits;
 	uint64_t total = 0;
 	unsigned n = 0;
 	unsigned i;
@@ -27,12 +28,15 @@ int codebook_put_table(struct buffer *out, const uint32_t *histogram, unsigned w
 	}
 	if (n < 2)
 		return error_set(err, BREVIS_E_USAGE, "codebook: a table of %u symbols", n);
-	status = frequency_plan_scaled(&plan, histogram, width, total, SHARED_SCALE_BITS, err);
+	status = frequency_plan_scaled(&plan, histogram, width, total, SHARED_SCALE_BITS,
+				       frequency_precision(total, n), err);
 	if (!status) {
 		buffer_u8(out, (uint8_t)width);
 		buffer_u8(out, (uint8_t)((SHARED_SCALE_BITS - FREQUENCY_BITS_MIN) |
 					 plan.table.precision << 5));
-		frequency_table_write(out, &plan, width);
+		bit_writer_init(&bits, out);
+		frequency_table_write(&bits, &plan, width);
+		bit_writer_flush(&bits);
 		if (out->failed)
 			status = error_nomem(err);
 	}
@@ -58,22 +62,48 @@ uint64_t codebook_cost(const struct codebook *codebook, unsigned number, const u
 	return cost >> LOG2_FRACTION;
 }
 
-uint64_t codebook_literal_cost(const struct codebook *codebook, const uint32_t *histogram,
-			       unsigned width, size_t count)
+/* The same as codebook_cost. */
+static uint64_t tally_shared_cost(const struct codebook *codebook, unsigned number,
+				  const struct tally *tally)
+{
+	const uint16_t *shares = codebook_shares(codebook, number);
+	unsigned scale_bits = codebook_scale_bits(codebook, number), i;
+	uint64_t cost = (uint64_t)tally->count * scale_bits << LOG2_FRACTION;
+
+	for (i = 0; i < tally->n; i++) {
+		unsigned share = shares[tally->symbols[i]];
+
+		if (!share)
+			return UINT64_MAX;
+		cost -= tally->counts[i] * (uint64_t)log2_fixed(share);
+	}
+	return cost >> LOG2_FRACTION;
+}
+
+uint64_t codebook_tally_cost(const struct codebook *codebook, const struct tally *tally)
 {
 	/* Op byte, number, lanes and the payload's size; of each lane's state 24 bits are lost. */
-	uint64_t parameters = 8 * 5 + 24 * (uint64_t)rans_lanes(count);
+	uint64_t parameters = 8 * 5 + 24 * (uint64_t)rans_lanes(tally->count);
 	uint64_t best = UINT64_MAX;
 	unsigned i;
 
 	for (i = 0; codebook && i < codebook_count(codebook); i++) {
 		uint64_t cost;
 
-		if (codebook_width(codebook, i) != width)
+		if (codebook_width(codebook, i) != tally->width)
 			continue;
-		cost = codebook_cost(codebook, i, histogram, count);
+		cost = tally_shared_cost(codebook, i, tally);
 		if (cost < best)
 			best = cost;
 	}
 	return best < UINT64_MAX - parameters ? best + parameters : UINT64_MAX;
+}
+
+uint64_t codebook_literal_cost(const struct codebook *codebook, const uint32_t *histogram,
+			       unsigned width, size_t count)
+{
+	struct tally tally;
+
+	tally_take(&tally, histogram, width, count);
+	return codebook_tally_cost(codebook, &tally);
 }

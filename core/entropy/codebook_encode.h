@@ -4,6 +4,7 @@
 #define CORE_ENTROPY_CODEBOOK_ENCODE_H
 
 #include "core/entropy/codebook.h"
+#include "core/entropy/tally.h"
 
 /**
  * Appends one table for a histogram of 1 << width counts to a codebook that is being built: the
@@ -27,5 +28,8 @@ uint64_t codebook_cost(const struct codebook *codebook, unsigned number, const u
  */
 uint64_t codebook_literal_cost(const struct codebook *codebook, const uint32_t *histogram,
 			       unsigned width, size_t count);
+
+/** The same by a tally. */
+uint64_t codebook_tally_cost(const struct codebook *codebook, const struct tally *tally);
 
 #endif

@@ -27,10 +27,13 @@ struct frequency_table {
 };
 
 /**
- * Reads and checks a table whose scale_bits and precision are set, and leaves *in behind it.
+ * Reads and checks a table whose scale_bits and precision are set, and leaves *bits behind it.
  * shares, of 1 << width entries and zeroed before, may be NULL: then the table is only checked.
  */
-int frequency_table_read(struct span *in, unsigned width, struct frequency_table *table,
+int frequency_table_read(struct bit_reader *bits, unsigned width, struct frequency_table *table,
 			 uint16_t *shares, struct brevis_error *err);
+
+/** Checks the padding behind the last table of a bit stream, and leaves *in behind it. */
+int frequency_tables_end(const struct bit_reader *bits, struct span *in, struct brevis_error *err);
 
 #endif

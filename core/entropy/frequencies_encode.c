@@ -4,6 +4,7 @@
 #include "core/base/error.h"
 #include "core/entropy/levels_encode.h"
 #include "core/entropy/log2.h"
+#include "core/entropy/rans.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,31 +89,32 @@ static uint64_t share_out(struct occurring *o, uint64_t factor, unsigned precisi
 
 /*
  * Shares that minimise the words' cost are proportional to the counts, but at least 1. So a common
- * factor is sought under which the rounded shares leave for the most frequent symbol what is its
- * due; a few steps come close enough. n must be at most 1 << scale_bits.
+ * factor is sought under which the rounded shares leave for the most frequent symbol about what is
+ * its due: a 64th more or less costs next to nothing. n must be at most 1 << scale_bits.
  */
 static void normalise(struct occurring *o, unsigned scale_bits, unsigned precision)
 {
 	uint64_t slots = UINT64_C(1) << scale_bits;
 	uint64_t factor = (slots << 32) / o->total;
-	uint64_t sum = 0;
 	unsigned raised;
+	uint64_t sum = share_out(o, factor, precision, &raised);
 	unsigned i;
 
-	for (i = 0; i < 4; i++) {
-		uint64_t due;
+	for (i = 0; i < 3; i++) {
+		uint64_t due = target_of(o->counts[o->rest], factor) >> TARGET_FRACTION;
+		uint64_t off = sum + due > slots ? sum + due - slots : slots - sum - due;
 
-		sum = share_out(o, factor, precision, &raised);
-		due = target_of(o->counts[o->rest], factor) >> TARGET_FRACTION;
-		if (sum + due == slots || slots <= raised || sum + due <= raised)
+		if (off <= due / 64 || slots <= raised || sum + due <= raised)
 			break;
 		/* Only what is not raised to 1 scales with the factor. */
 		factor = factor * (slots - raised) / (sum + due - raised);
+		sum = share_out(o, factor, precision, &raised);
 	}
 	/* With a factor of 0 all shares are 1, which leaves enough. */
-	for (sum = share_out(o, factor, precision, &raised); sum >= slots;
-	     sum = share_out(o, factor, precision, &raised))
+	while (sum >= slots) {
 		factor -= factor / 16 + (factor > 0);
+		sum = share_out(o, factor, precision, &raised);
+	}
 	o->shares[o->rest] = (uint16_t)(slots - sum);
 }
 
@@ -126,7 +128,7 @@ static uint64_t words_cost(const struct occurring *o, unsigned scale_bits)
 	return cost;
 }
 
-/* Writes a table, or counts its bits if the writer has no output. */
+/* Writes a table. */
 static void write_table(struct level_writer *w, const struct occurring *o, unsigned precision,
 			unsigned width)
 {
@@ -160,19 +162,38 @@ static void write_table(struct level_writer *w, const struct occurring *o, unsig
 		level_write_zeros(w, zeros);
 }
 
+/* Bits that write_table writes. */
+static uint64_t table_bits(const struct occurring *o, unsigned precision, unsigned width)
+{
+	unsigned first = o->symbols[0], previous = 1, next = first, zeros = 0, i;
+	uint64_t size = 2 * width + bit_length((uint64_t)o->symbols[o->n - 1] - first);
+
+	for (i = 0; i < o->n; i++) {
+		unsigned level = bit_length(o->shares[i]);
+
+		zeros += o->symbols[i] - next;
+		next = o->symbols[i] + 1u;
+		if (i == o->rest)
+			continue;
+		if (zeros)
+			size += level_zeros_bits(zeros);
+		zeros = 0;
+		size += level_bits(previous, level);
+		size += level - 1 < precision ? level - 1 : precision;
+		previous = level;
+	}
+	return size + (zeros ? level_zeros_bits(zeros) : 0);
+}
+
 /* Both parts of a trial's price, for the shares it leaves in *o. */
 static void try_scale(struct occurring *o, unsigned scale_bits, unsigned precision, unsigned width,
 		      struct frequency_plan *trial)
 {
-	struct level_writer counter;
-
 	normalise(o, scale_bits, precision);
-	level_writer_init(&counter, NULL);
-	write_table(&counter, o, precision, width);
 	trial->table.scale_bits = scale_bits;
 	trial->table.precision = precision;
 	trial->cost = words_cost(o, scale_bits);
-	trial->bytes = (counter.size + 7) / 8;
+	trial->bytes = (table_bits(o, precision, width) + 7) / 8;
 }
 
 static uint64_t price(const struct frequency_plan *trial)
@@ -181,34 +202,35 @@ static uint64_t price(const struct frequency_plan *trial)
 }
 
 /*
- * Finds scale and precision: the smallest scale that is as good as the cheapest, or hardly worse.
- * Literals of few words never pay for a large one.
+ * Finds the scale: the smallest one that is as good as the cheapest, or hardly worse. Literals of
+ * few words never pay for a large one. Leaves its shares in *o.
  */
 static void choose(struct occurring *o, unsigned width, struct frequency_plan *best)
 {
+	uint16_t shares[1 << LITERAL_SYMBOL_BITS];
 	unsigned precision = frequency_precision(o->total, o->n);
 	unsigned lowest = bit_length(o->n - 1);
-	unsigned scale_bits = bit_length(o->total) - 1;
+	unsigned scale_bits = bit_length(o->total) - 2;
 	struct frequency_plan trial = *best;
+	unsigned most;
 	uint64_t cheapest;
 
 	lowest = lowest > FREQUENCY_BITS_MIN ? lowest : FREQUENCY_BITS_MIN;
 	scale_bits = scale_bits > lowest ? scale_bits : lowest;
-	scale_bits = scale_bits < FREQUENCY_BITS_MAX ? scale_bits : FREQUENCY_BITS_MAX;
+	most = width <= RANS_CODE_BITS ? KERNEL_SCALE_MAX : FREQUENCY_BITS_MAX;
+	scale_bits = scale_bits < most ? scale_bits : most;
 	try_scale(o, scale_bits, precision, width, best);
 	cheapest = price(best);
+	memcpy(shares, o->shares, sizeof(*shares) * o->n);
 	while (scale_bits-- > lowest) {
 		try_scale(o, scale_bits, precision, width, &trial);
 		if (price(&trial) > cheapest + (cheapest >> TOLERANCE))
 			break;
 		cheapest = price(&trial) < cheapest ? price(&trial) : cheapest;
 		*best = trial;
+		memcpy(shares, o->shares, sizeof(*shares) * o->n);
 	}
-	if (precision < FREQUENCY_PRECISION_MAX) {
-		try_scale(o, best->table.scale_bits, precision + 1, width, &trial);
-		if (price(&trial) < price(best))
-			*best = trial;
-	}
+	memcpy(o->shares, shares, sizeof(*shares) * o->n);
 }
 
 /* Lists the symbols that occur. The arrays are of 1 << width entries. */
@@ -251,13 +273,13 @@ int frequency_plan_init(struct frequency_plan *plan, const uint32_t *histogram, 
 		return error_nomem(err);
 	list_occurring(&o, histogram, 1u << width);
 	choose(&o, width, plan);
-	normalise(&o, plan->table.scale_bits, plan->table.precision);
 	fill_plan(plan, &o);
 	return BREVIS_OK;
 }
 
 int frequency_plan_scaled(struct frequency_plan *plan, const uint32_t *histogram, unsigned width,
-			  uint64_t total, unsigned scale_bits, struct brevis_error *err)
+			  uint64_t total, unsigned scale_bits, unsigned precision,
+			  struct brevis_error *err)
 {
 	uint32_t counts[1 << LITERAL_SYMBOL_BITS];
 	uint16_t symbols[1 << LITERAL_SYMBOL_BITS];
@@ -269,7 +291,7 @@ int frequency_plan_scaled(struct frequency_plan *plan, const uint32_t *histogram
 	if (!plan->shares)
 		return error_nomem(err);
 	list_occurring(&o, histogram, 1u << width);
-	try_scale(&o, scale_bits, frequency_precision(total, o.n), width, plan);
+	try_scale(&o, scale_bits, precision, width, plan);
 	fill_plan(plan, &o);
 	return BREVIS_OK;
 }
@@ -280,12 +302,12 @@ void frequency_plan_release(struct frequency_plan *plan)
 	plan->shares = NULL;
 }
 
-void frequency_table_write(struct buffer *out, const struct frequency_plan *plan, unsigned width)
+void frequency_table_write(struct bit_writer *bits, const struct frequency_plan *plan,
+			   unsigned width)
 {
 	uint16_t symbols[1 << LITERAL_SYMBOL_BITS];
 	uint16_t shares[1 << LITERAL_SYMBOL_BITS];
 	struct occurring o = {.symbols = symbols, .shares = shares};
-	struct bit_writer bits;
 	struct level_writer w;
 	unsigned i;
 
@@ -297,8 +319,6 @@ void frequency_table_write(struct buffer *out, const struct frequency_plan *plan
 		symbols[o.n] = (uint16_t)(plan->table.first + i);
 		shares[o.n++] = plan->shares[plan->table.first + i];
 	}
-	bit_writer_init(&bits, out);
-	level_writer_init(&w, &bits);
+	level_writer_init(&w, bits);
 	write_table(&w, &o, plan->table.precision, width);
-	bit_writer_flush(&bits);
 }

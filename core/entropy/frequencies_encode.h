@@ -20,17 +20,17 @@ struct frequency_plan {
 int frequency_plan_init(struct frequency_plan *plan, const uint32_t *histogram, unsigned width,
 			uint64_t total, struct brevis_error *err);
 
-/**
- * The same for a scale that is given, in which each symbol that occurs must find a slot; the
- * precision is what suits `total` words.
- */
+/** The same for a scale that is given, in which each symbol that occurs must find a slot; and a
+ * precision. */
 int frequency_plan_scaled(struct frequency_plan *plan, const uint32_t *histogram, unsigned width,
-			  uint64_t total, unsigned scale_bits, struct brevis_error *err);
+			  uint64_t total, unsigned scale_bits, unsigned precision,
+			  struct brevis_error *err);
 
 void frequency_plan_release(struct frequency_plan *plan);
 
-/** Appends the table. Failure shows in the buffer. */
-void frequency_table_write(struct buffer *out, const struct frequency_plan *plan, unsigned width);
+/** Writes the table. */
+void frequency_table_write(struct bit_writer *bits, const struct frequency_plan *plan,
+			   unsigned width);
 
 /** The precision that pays for this many words and distinct symbols. */
 unsigned frequency_precision(uint64_t total, unsigned symbols);

@@ -1,32 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/entropy/histogram.h"
 
-#include "core/base/bytes.h"
 #include "core/entropy/literal.h"
 #include "core/entropy/words.h"
 
 #include <string.h>
 
-/* Count tables in turn, so that a run of equal words does not wait for its own increments. */
-#define TABLES 4
+/* Count tables in turn, so that a run of equal words waits less for its own increments. */
+#define TABLES 2
 
 static void count_bytes(uint32_t tables[TABLES][256], const uint8_t *words, size_t count)
 {
 	size_t i;
 
-	for (i = 0; i + 8 <= count; i += 8) {
-		uint64_t v = load_le64(words + i);
-
-		tables[0][v & 0xff]++;
-		tables[1][v >> 8 & 0xff]++;
-		tables[2][v >> 16 & 0xff]++;
-		tables[3][v >> 24 & 0xff]++;
-		tables[0][v >> 32 & 0xff]++;
-		tables[1][v >> 40 & 0xff]++;
-		tables[2][v >> 48 & 0xff]++;
-		tables[3][v >> 56]++;
+	for (i = 0; i + 2 <= count; i += 2) {
+		tables[0][words[i]]++;
+		tables[1][words[i + 1]]++;
 	}
-	for (; i < count; i++)
+	if (i < count)
 		tables[0][words[i]]++;
 }
 
@@ -39,7 +30,7 @@ static bool histogram_of_bytes(uint32_t *histogram, const uint8_t *words, unsign
 
 	count_bytes(tables, words, count);
 	for (i = 0; i < 256; i++) {
-		uint32_t sum = tables[0][i] + tables[1][i] + tables[2][i] + tables[3][i];
+		uint32_t sum = tables[0][i] + tables[1][i];
 
 		if (i < 1u << width)
 			histogram[i] = sum;

@@ -46,6 +46,7 @@ int huffman_table_read(struct span *in, unsigned width, struct huffman_table *ta
 		       uint8_t *lengths, struct brevis_error *err)
 {
 	struct bit_reader bits;
+	struct span behind;
 	unsigned last;
 	uint32_t kraft = 0;
 	int status;
@@ -68,12 +69,12 @@ int huffman_table_read(struct span *in, unsigned width, struct huffman_table *ta
 		return error_set(err, BREVIS_E_FORMAT, "Huffman table: cut short");
 	if (status)
 		return status;
-	if (bits.pending)
+	if (!bit_reader_end(&bits, &behind))
 		return error_set(err, BREVIS_E_FORMAT, "Huffman table: padding bits are set");
 	if (kraft != 1u << table->longest)
 		return error_set(err, BREVIS_E_FORMAT, "Huffman table: the codes are %s",
 				 kraft > 1u << table->longest ? "too many" : "not complete");
-	*in = bits.in;
+	*in = behind;
 	return BREVIS_OK;
 }
 

@@ -19,6 +19,13 @@ struct huffman_plan {
  */
 int huffman_plan_init(struct huffman_plan *plan, const uint32_t *histogram, unsigned width,
 		      struct brevis_error *err);
+
+/**
+ * The same, but *fits is false if huffman_plan_size would be above `most`; then the plan may be
+ * none.
+ */
+int huffman_plan_try(struct huffman_plan *plan, const uint32_t *histogram, unsigned width,
+		     uint64_t most, bool *fits, struct brevis_error *err);
 void huffman_plan_release(struct huffman_plan *plan);
 
 /** Bytes of table, payload size and payload. */

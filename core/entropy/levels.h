@@ -16,6 +16,7 @@
 #define CORE_ENTROPY_LEVELS_H
 
 #include "core/base/bits.h"
+#include "core/entropy/literal.h"
 
 struct level_reader {
 	struct bit_reader *bits;
@@ -26,10 +27,69 @@ struct level_reader {
 	bool failed; /* sticky: a level out of range, or a run where none may be */
 };
 
-void level_reader_init(struct level_reader *r, struct bit_reader *bits, unsigned max);
+static inline void level_reader_init(struct level_reader *r, struct bit_reader *bits, unsigned max)
+{
+	*r = (struct level_reader){.bits = bits, .max = max, .previous = 1};
+}
+
+/* No number in a table has more than LITERAL_SYMBOL_BITS bits; 0 stands for one that would. */
+static inline unsigned level_read_gamma(struct bit_reader *bits)
+{
+	unsigned n = 0;
+
+	while (!bit_read(bits, 1))
+		if (++n >= LITERAL_SYMBOL_BITS)
+			return 0;
+	return 1u << n | (unsigned)bit_read(bits, n);
+}
+
+static inline unsigned level_read_run(struct level_reader *r)
+{
+	unsigned count = level_read_gamma(r->bits);
+
+	if (!count || r->after_run) {
+		r->failed = true;
+		return 0;
+	}
+	r->after_run = true;
+	r->zeros = count - 1;
+	return 0;
+}
 
 /** The next symbol's level, 0 after a failure. */
-unsigned level_read(struct level_reader *r);
+static inline unsigned level_read(struct level_reader *r)
+{
+	unsigned step = 1;
+	bool near, lower;
+
+	if (r->failed)
+		return 0;
+	if (r->zeros) {
+		r->zeros--;
+		return 0;
+	}
+	if (bit_read(r->bits, 1)) {
+		r->after_run = false;
+		return r->previous;
+	}
+	near = bit_read(r->bits, 1);
+	if (!near && !bit_read(r->bits, 1))
+		return level_read_run(r);
+	lower = bit_read(r->bits, 1);
+	if (!near) {
+		unsigned more = level_read_gamma(r->bits);
+
+		/* Without a number, a step that fits no table. */
+		step = more ? 1 + more : 1u << LITERAL_SYMBOL_BITS;
+	}
+	if (lower ? step >= r->previous : step > r->max - r->previous) {
+		r->failed = true;
+		return 0;
+	}
+	r->previous = lower ? r->previous - step : r->previous + step;
+	r->after_run = false;
+	return r->previous;
+}
 
 /** True if a run of zeros goes on past the last level read. */
 static inline bool level_reader_in_run(const struct level_reader *r)

@@ -5,6 +5,20 @@
 
 #include "core/entropy/levels.h"
 
+/** Bits that the level of a symbol takes after that of the one before. */
+static inline unsigned level_bits(unsigned previous, unsigned level)
+{
+	static const uint8_t bits[] = {1, 3, 5, 7, 7, 9, 9, 9, 9, 11, 11, 11, 11, 11, 11, 11, 11};
+
+	return bits[level < previous ? previous - level : level - previous];
+}
+
+/** Bits of a run of count >= 1 symbols that do not occur. */
+static inline unsigned level_zeros_bits(unsigned count)
+{
+	return 2 + 2 * bit_length(count);
+}
+
 struct level_writer {
 	struct bit_writer *bits; /* NULL: only count */
 	uint64_t size;           /* bits written or counted */

@@ -109,23 +109,34 @@ static int take_rans_payload(struct span *in, struct literal *out, struct brevis
 		return error_set(err, BREVIS_E_FORMAT,
 				 "rANS literal: a payload of %zu bytes for %u lanes",
 				 span_left(&out->payload), out->lanes);
-	for (i = 0; i < out->lanes; i++)
-		if (load_le32(out->payload.at + 4 * (size_t)i) < RANS_LOW)
+	for (i = 0; i < out->lanes; i++) {
+		uint32_t state = load_le32(out->payload.at + 4 * (size_t)i);
+
+		if (state < RANS_LOW || state >= RANS_HIGH)
 			return error_set(err, BREVIS_E_FORMAT,
-					 "rANS literal: state of lane %u is too small", i);
+					 "rANS literal: state of lane %u is out of range", i);
+	}
 	return BREVIS_OK;
 }
 
-static int parse_rans(struct span *in, struct literal *out, struct brevis_error *err)
+/* Parameters and `tables` tables, then the payload. */
+static int parse_rans(struct span *in, unsigned tables, struct literal *out,
+		      struct brevis_error *err)
 {
 	const uint8_t *begin = in->at;
 	struct frequency_table table;
+	struct bit_reader bits;
+	unsigned i;
 	int status = rans_parameters_read(in, &table, &out->lanes, err);
 
+	bit_reader_init(&bits, *in);
+	for (i = 0; i < tables && !status; i++)
+		status = frequency_table_read(&bits, out->width, &table, NULL, err);
 	if (!status)
-		status = frequency_table_read(in, out->width, &table, NULL, err);
+		status = frequency_tables_end(&bits, in, err);
 	if (status)
 		return status;
+	out->tables = tables;
 	out->bits = table.scale_bits;
 	if (out->bits > FREQUENCY_BITS_MIN &&
 	    UINT64_C(1) << out->bits > RANS_SLOTS_PER_WORD * (uint64_t)out->count)
@@ -155,7 +166,7 @@ static int parse_shared(struct span *in, const struct codebook *codebook, struct
 				 "shared literal: words of %u bits, table %u is for %u", out->width,
 				 out->number, codebook_width(codebook, out->number));
 	if (!out->lanes)
-		return error_set(err, BREVIS_E_FORMAT, "rANS literal: lanes are not 1, 4 or 32");
+		return error_set(err, BREVIS_E_FORMAT, "shared literal: lanes are not 0 to 3");
 	out->bits = codebook_scale_bits(codebook, out->number);
 	return take_rans_payload(in, out, err);
 }
@@ -192,7 +203,7 @@ int literal_parse(struct span *in, unsigned coding, unsigned width, size_t count
 		status = parse_huffman(in, &literal, err);
 		break;
 	case LITERAL_RANS:
-		status = parse_rans(in, &literal, err);
+		status = parse_rans(in, 1, &literal, err);
 		break;
 	case LITERAL_SHARED:
 		status = parse_shared(in, codebook, &literal, err);
@@ -207,6 +218,16 @@ int literal_parse(struct span *in, unsigned coding, unsigned width, size_t count
 	if (!status)
 		*out = literal;
 	return status;
+}
+
+int literal_parse_routed(struct span *in, unsigned width, size_t count, unsigned classes,
+			 struct literal *out, struct brevis_error *err)
+{
+	*out = (struct literal){.coding = LITERAL_RANS, .width = width, .count = count};
+	if (width > LITERAL_SYMBOL_BITS)
+		return error_set(err, BREVIS_E_FORMAT, "route: words of %u bits, at most %d", width,
+				 LITERAL_SYMBOL_BITS);
+	return parse_rans(in, classes, out, err);
 }
 
 static bool is_library(const struct literal *literal)
@@ -281,15 +302,32 @@ static int next_raw(const struct literal *literal, const uint8_t *bytes, size_t 
 	return BREVIS_OK;
 }
 
+/* Counts the next count words as decoded. */
+static int go_on(struct literal_decoder *decoder, size_t count, struct brevis_error *err)
+{
+	if (count > decoder->literal.count - decoder->done)
+		return error_set(err, BREVIS_E_USAGE, "literal: more words wanted than it holds");
+	decoder->done += count;
+	return BREVIS_OK;
+}
+
+int literal_decoder_next_routed(struct literal_decoder *decoder, const uint8_t *classes,
+				void *words, size_t count, struct brevis_error *err)
+{
+	int status = go_on(decoder, count, err);
+
+	return status ? status : rans_decode(&decoder->u.rans, words, classes, count, err);
+}
+
 int literal_decoder_next(struct literal_decoder *decoder, void *words, size_t count,
 			 struct brevis_error *err)
 {
 	const struct literal *literal = &decoder->literal;
 	size_t first = decoder->done;
+	int status = go_on(decoder, count, err);
 
-	if (count > literal->count - first)
-		return error_set(err, BREVIS_E_USAGE, "literal: more words wanted than it holds");
-	decoder->done += count;
+	if (status)
+		return status;
 	switch (literal->coding) {
 	case LITERAL_RAW:
 		return next_raw(literal, literal->payload.at, first, words, count, err);
@@ -299,7 +337,7 @@ int literal_decoder_next(struct literal_decoder *decoder, void *words, size_t co
 		return huffman_decode(&decoder->u.huffman, words, literal->width, count, err);
 	case LITERAL_RANS:
 	case LITERAL_SHARED:
-		return rans_decode(&decoder->u.rans, words, literal->width, count, err);
+		return rans_decode(&decoder->u.rans, words, NULL, count, err);
 	default:
 		return next_raw(literal, decoder->library, first, words, count, err);
 	}

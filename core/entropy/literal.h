@@ -39,14 +39,15 @@ enum literal_coding {
 /** A parsed literal. It points into the bytes it was parsed from. */
 struct literal {
 	enum literal_coding coding;
-	unsigned width; /* of a word, 1..64 */
-	size_t count;   /* of words */
-	uint64_t base;  /* packed */
-	unsigned bits;  /* packed: bits of a word; rANS: log2 of the sum of the frequencies */
-	unsigned lanes; /* rANS, of either kind */
+	unsigned width;  /* of a word, 1..64 */
+	size_t count;    /* of words */
+	uint64_t base;   /* packed */
+	unsigned bits;   /* packed: bits of a word; rANS: log2 of the sum of the frequencies */
+	unsigned lanes;  /* rANS, of any kind */
+	unsigned tables; /* rANS with its own: one; routed: one for each class */
 	const struct codebook *codebook; /* shared: of its table ... */
 	unsigned number;                 /* ... which has this number */
-	/* Huffman, rANS: the table as stored, checked by literal_parse */
+	/* Huffman, rANS: the tables as stored, checked when parsed */
 	struct span table;
 	struct span payload;
 };
@@ -58,6 +59,13 @@ struct literal {
  */
 int literal_parse(struct span *in, unsigned coding, unsigned width, size_t count,
 		  const struct codebook *codebook, struct literal *out, struct brevis_error *err);
+
+/**
+ * The same for what a route has behind its classes: rANS with a table for each of `classes`. Its
+ * words are decoded by literal_decoder_next_routed.
+ */
+int literal_parse_routed(struct span *in, unsigned width, size_t count, unsigned classes,
+			 struct literal *out, struct brevis_error *err);
 
 /** Bytes that a library yields for this literal; 0 for the codings that need none. */
 uint64_t literal_library_bytes(const struct literal *literal);
@@ -80,6 +88,10 @@ int literal_decoder_new(const struct literal *literal, struct literal_decoder **
  */
 int literal_decoder_next(struct literal_decoder *decoder, void *words, size_t count,
 			 struct brevis_error *err);
+
+/** The same for a routed literal; classes has the class of each of these words. */
+int literal_decoder_next_routed(struct literal_decoder *decoder, const uint8_t *classes,
+				void *words, size_t count, struct brevis_error *err);
 
 /** After the last word: checks that the payload was used up exactly and ends as it must. */
 int literal_decoder_finish(const struct literal_decoder *decoder, struct brevis_error *err);

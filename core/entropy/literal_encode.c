@@ -13,6 +13,9 @@
 
 #include <string.h>
 
+/* Fewer words than this are more likely to be coded best by Huffman, more of them by rANS. */
+#define HUFFMAN_WORDS 4096
+
 /* One call of literal_encode, and the smallest node found so far. */
 struct encoding {
 	struct buffer *out;
@@ -90,6 +93,7 @@ static void take(struct encoding *e, enum literal_coding coding, size_t begin)
 
 static int try_rans(struct encoding *e)
 {
+	struct rans_input in = {(void *)e->words, e->width, e->count, 1, NULL, NULL};
 	struct frequency_plan plan;
 	unsigned lanes = rans_lanes(e->count);
 	size_t begin = e->out->size;
@@ -99,8 +103,7 @@ static int try_rans(struct encoding *e)
 	if (status || 1 + rans_size_bound(&plan, lanes) >= e->size)
 		goto out;
 	put_op(e, LITERAL_RANS);
-	status = rans_encode(e->out, &plan, lanes, e->words, e->width, e->count, e->size - 1, &fits,
-			     e->err);
+	status = rans_encode(e->out, &plan, lanes, &in, e->size - 1, &fits, e->err);
 	if (fits)
 		take(e, LITERAL_RANS, begin);
 	else
@@ -133,6 +136,7 @@ static uint64_t cheapest_table(const struct encoding *e, unsigned *number)
 
 static int try_shared(struct encoding *e)
 {
+	struct rans_input in = {(void *)e->words, e->width, e->count, 1, NULL, NULL};
 	unsigned lanes = rans_lanes(e->count);
 	size_t begin = e->out->size;
 	unsigned number = 0;
@@ -146,8 +150,8 @@ static int try_shared(struct encoding *e)
 	buffer_u8(e->out, (uint8_t)number);
 	buffer_u8(e->out, (uint8_t)rans_lanes_code(lanes));
 	status = rans_payload_encode(e->out, codebook_shares(e->codebook, number),
-				     codebook_scale_bits(e->codebook, number), lanes, e->words,
-				     e->width, e->count, e->size - 3, &fits, e->err);
+				     codebook_scale_bits(e->codebook, number), lanes, &in,
+				     e->size - 3, &fits, e->err);
 	if (fits)
 		take(e, LITERAL_SHARED, begin);
 	else
@@ -155,23 +159,40 @@ static int try_shared(struct encoding *e)
 	return status;
 }
 
+/* Plans a Huffman coding, which wins if it stays the smallest. Of equals it is the first. */
+static int try_huffman(struct encoding *e, struct huffman_plan *plan)
+{
+	bool after = e->coding > LITERAL_HUFFMAN;
+	uint64_t most = e->size + after - 1;
+	bool fits;
+	int status = huffman_plan_try(plan, e->histogram, e->width, most - 1, &fits, e->err);
+
+	if (status || !fits)
+		return status;
+	e->coding = LITERAL_HUFFMAN;
+	e->size = 1 + huffman_plan_size(plan);
+	e->written = false;
+	return BREVIS_OK;
+}
+
 /* Tries the entropy codings on words of at least two values. */
 static int try_symbols(struct encoding *e)
 {
-	struct huffman_plan huffman;
-	int status = huffman_plan_init(&huffman, e->histogram, e->width, e->err);
+	struct huffman_plan huffman = {.lengths = NULL};
+	bool few = e->count < HUFFMAN_WORDS;
+	int status = BREVIS_OK;
 
-	if (status)
-		goto out;
-	if (1 + huffman_plan_size(&huffman) < e->size) {
-		e->coding = LITERAL_HUFFMAN;
-		e->size = 1 + huffman_plan_size(&huffman);
-	}
-	status = try_rans(e);
+	if (few)
+		status = try_huffman(e, &huffman);
+	if (!status)
+		status = try_rans(e);
+	if (!status && !few)
+		status = try_huffman(e, &huffman);
 	if (!status)
 		status = try_shared(e);
 	if (status || e->coding != LITERAL_HUFFMAN)
 		goto out;
+	e->out->size = e->start;
 	put_op(e, LITERAL_HUFFMAN);
 	huffman_encode(e->out, &huffman, e->words, e->width, e->count);
 	e->written = true;

@@ -5,6 +5,7 @@
 #include "core/base/bytes.h"
 #include "core/base/error.h"
 #include "core/entropy/words.h"
+#include "core/kernels/kernels.h"
 
 #include <string.h>
 
@@ -41,30 +42,6 @@ static uint64_t field_at(const uint8_t *data, const uint8_t *end, uint64_t posit
 	return v & low_bits(bits);
 }
 
-/* Spreads eight fields of `bits` <= 8 bits over eight bytes: halves, quarters, then eighths. */
-static inline uint64_t spread(uint64_t x, unsigned bits)
-{
-	uint64_t quarter = low_bits(2 * bits) * UINT64_C(0x0000000100000001);
-	uint64_t eighth = low_bits(bits) * UINT64_C(0x0001000100010001);
-
-	x = (x & low_bits(4 * bits)) | (x >> (4 * bits) & low_bits(4 * bits)) << 32;
-	x = (x & quarter) | (x >> (2 * bits) & quarter) << 16;
-	return (x & eighth) | (x >> bits & eighth) << 8;
-}
-
-/* Unpacks groups of eight bytes as long as 8 payload bytes can be loaded; returns words done. */
-static size_t unpack_bytes(const struct literal *literal, size_t first, uint8_t *words,
-			   size_t count)
-{
-	const uint8_t *at = literal->payload.at + (uint64_t)first / 8 * literal->bits;
-	unsigned bits = literal->bits;
-	size_t i;
-
-	for (i = 0; i + 8 <= count && literal->payload.end - at >= 8; i += 8, at += bits)
-		store_le64(words + i, spread(load_le64(at), bits));
-	return i;
-}
-
 ALWAYS_INLINE void unpack(const struct literal *literal, size_t first, void *words, unsigned size,
 			  size_t count)
 {
@@ -98,20 +75,34 @@ ALWAYS_INLINE bool add_base(void *words, unsigned size, size_t count, uint64_t b
 	return !wide;
 }
 
-static void unpack_words(const struct literal *literal, size_t first, void *words, size_t count)
+/*
+ * Unpacks words from a group of eight on with kernels, as far as they may read. Returns the words
+ * done, whole groups.
+ */
+static size_t unpack_groups(const struct literal *literal, size_t first, void *words, size_t count)
+{
+	size_t bits = literal->bits;
+	const uint8_t *at = literal->payload.at + first / 8 * bits;
+	size_t left = (size_t)(literal->payload.end - at);
+	bool bytes = word_bytes(literal->width) == 1;
+	size_t slack = bytes ? 8 - bits : KERNEL_PACKED_SLACK;
+	size_t groups = left < slack ? 0 : (left - slack) / bits;
+
+	if (groups > count / 8)
+		groups = count / 8;
+	if (bytes)
+		kernels()->unpack8(words, at, (unsigned)bits, groups);
+	else
+		kernels()->unpack32(words, at, (unsigned)bits, groups);
+	return 8 * groups;
+}
+
+static void unpack_any(const struct literal *literal, size_t first, void *words, size_t count)
 {
 	switch (word_bytes(literal->width)) {
-	case 1: {
-		uint8_t *bytes = words;
-		size_t lead = (8 - first % 8) % 8;
-		size_t done;
-
-		lead = lead < count ? lead : count;
-		unpack(literal, first, bytes, 1, lead);
-		done = lead + unpack_bytes(literal, first + lead, bytes + lead, count - lead);
-		unpack(literal, first + done, bytes + done, 1, count - done);
+	case 1:
+		unpack(literal, first, words, 1, count);
 		break;
-	}
 	case 2:
 		unpack(literal, first, words, 2, count);
 		break;
@@ -122,6 +113,22 @@ static void unpack_words(const struct literal *literal, size_t first, void *word
 		unpack(literal, first, words, 8, count);
 		break;
 	}
+}
+
+static void unpack_words(const struct literal *literal, size_t first, void *words, size_t count)
+{
+	unsigned size = word_bytes(literal->width);
+	size_t lead = (8 - first % 8) % 8;
+	size_t done;
+
+	if ((size != 1 && size != 4) || literal->bits > 24 || lead >= count) {
+		unpack_any(literal, first, words, count);
+		return;
+	}
+	unpack_any(literal, first, words, lead);
+	done = lead +
+	       unpack_groups(literal, first + lead, (uint8_t *)words + lead * size, count - lead);
+	unpack_any(literal, first + done, (uint8_t *)words + done * size, count - done);
 }
 
 int packed_decode(const struct literal *literal, size_t first, void *words, size_t count,

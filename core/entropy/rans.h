@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * rANS with 32-bit states in [2^16, 2^32), renormalised by 16-bit words, in 1, 4 or 32 interleaved
- * lanes: word i of the literal belongs to lane i mod lanes.
+ * rANS with states in [2^15, 2^31), renormalised by 16-bit units, in 1, 4, 16 or 64 interleaved
+ * lanes: word i of the literal belongs to lane i mod lanes. A routed literal has several tables,
+ * and each of its words a class that says which one is its own.
  */
 #ifndef CORE_ENTROPY_RANS_H
 #define CORE_ENTROPY_RANS_H
 
 #include "core/entropy/frequencies.h"
 #include "core/entropy/literal.h"
+#include "core/kernels/kernels.h"
 
-#define RANS_LANES_MAX 32
+#define RANS_LANES_MAX KERNEL_LANES_MAX
 
-/** A state's lower bound, and its value before the first and after the last word. */
-#define RANS_LOW (UINT32_C(1) << 16)
+/** Bounds of a state; the lower one is its value before the first and after the last word. */
+#define RANS_LOW  KERNEL_STATE_LOW
+#define RANS_HIGH (UINT32_C(1) << 31)
 
 /**
  * A decoding table of more than 1 << FREQUENCY_BITS_MIN slots has at most this many for each word
@@ -20,23 +23,33 @@
  */
 #define RANS_SLOTS_PER_WORD 2
 
-/** Slots of a table whose entries fit 32 bits, for words of up to 8 bits. */
-#define RANS_SHORT_BITS 12
+/** Words that kernels code: of at most so many bits, with tables of at most 1 << KERNEL_SCALE_MAX
+ * slots. */
+#define RANS_CODE_BITS 8
+
+static inline bool rans_is_short(unsigned width, unsigned scale_bits)
+{
+	return width <= RANS_CODE_BITS && scale_bits <= KERNEL_SCALE_MAX;
+}
+
+/** From this many lanes on, words that kernels code are coded by kernels. */
+#define RANS_KERNEL_LANES 16
 
 struct rans_decoder {
-	const uint8_t *at; /* next 16-bit word */
+	const uint8_t *at; /* next unit */
 	const uint8_t *end;
+	unsigned width; /* of a word */
 	unsigned scale_bits;
 	unsigned lanes;
 	unsigned lane; /* of the next word */
-	bool failed;   /* sticky: a word was wanted past the end */
+	bool failed;   /* sticky: a unit was wanted past the end */
 	uint32_t states[RANS_LANES_MAX];
 	const void *slots; /* those below, or the codebook's */
 	uint64_t own_slots[];
 };
 
 /*
- * A table of slots has an entry for each. Short: symbol << 24 | share << 12 | bias. Long: symbol <<
+ * A table of slots has an entry for each. Short: that of kernel_slot(). Long: symbol <<
  * 32 | share << 16 | bias. The bias is the slot's place in its symbol's share.
  */
 
@@ -61,7 +74,10 @@ size_t rans_decoder_size(const struct literal *literal);
 /** Fills the decoder from a literal of either rANS coding that literal_parse has checked. */
 int rans_decoder_init(struct rans_decoder *d, const struct literal *literal,
 		      struct brevis_error *err);
-int rans_decode(struct rans_decoder *d, void *words, unsigned width, size_t count,
+
+/** Yields the next count words. classes: of each of them, less than the literal's tables; NULL: 0.
+ */
+int rans_decode(struct rans_decoder *d, void *words, const uint8_t *classes, size_t count,
 		struct brevis_error *err);
 
 /** Back to the first word. The literal is that of rans_decoder_init. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/entropy/rans.h"
 
+#include "core/base/bits.h"
 #include "core/base/bytes.h"
 #include "core/base/error.h"
 #include "core/entropy/codebook.h"
@@ -11,9 +12,9 @@
 
 unsigned rans_lanes_of(unsigned code)
 {
-	static const unsigned lanes[3] = {1, 4, 32};
+	static const unsigned lanes[4] = {1, 4, 16, 64};
 
-	return code < 3 ? lanes[code] : 0;
+	return code < 4 ? lanes[code] : 0;
 }
 
 int rans_parameters_read(struct span *in, struct frequency_table *table, unsigned *lanes,
@@ -29,42 +30,52 @@ int rans_parameters_read(struct span *in, struct frequency_table *table, unsigne
 	if (table->scale_bits > FREQUENCY_BITS_MAX)
 		return error_set(err, BREVIS_E_FORMAT, "rANS table: scale of %u bits, at most %d",
 				 table->scale_bits, FREQUENCY_BITS_MAX);
-	if (!*lanes)
-		return error_set(err, BREVIS_E_FORMAT, "rANS literal: lanes are not 1, 4 or 32");
 	return BREVIS_OK;
-}
-
-static bool has_short_entries(unsigned width, unsigned scale_bits)
-{
-	return width <= 8 && scale_bits <= RANS_SHORT_BITS;
 }
 
 size_t rans_slots_size(unsigned width, unsigned scale_bits)
 {
-	size_t entry = has_short_entries(width, scale_bits) ? sizeof(uint32_t) : sizeof(uint64_t);
+	size_t entry = rans_is_short(width, scale_bits) ? sizeof(uint32_t) : sizeof(uint64_t);
 
 	return entry << scale_bits;
 }
 
-void rans_slots_fill(void *slots, unsigned width, unsigned scale_bits, const uint16_t *shares)
+/* Most shares are small: four slots at a time, as far as there are so many behind. */
+static void fill_short(uint32_t *slots, unsigned width, unsigned scale_bits, const uint16_t *shares)
 {
-	bool is_short = has_short_entries(width, scale_bits);
-	uint32_t *short_entries = slots;
-	uint64_t *long_entries = slots;
-	unsigned slot = 0;
-	unsigned symbol;
+	const uint32_t *end = slots + ((size_t)1 << scale_bits);
+	uint32_t symbol, share, bias, i;
+
+	for (symbol = 0; symbol < 1u << width; symbol++, slots += share) {
+		uint32_t first;
+
+		share = shares[symbol];
+		first = kernel_slot(symbol, share, 0);
+		for (bias = 0; bias < share && end - slots >= (ptrdiff_t)bias + 4; bias += 4)
+			for (i = 0; i < 4; i++)
+				slots[bias + i] = first + bias + i;
+		for (; bias < share; bias++)
+			slots[bias] = first + bias;
+	}
+}
+
+static void fill_long(uint64_t *slots, unsigned width, const uint16_t *shares)
+{
+	uint64_t symbol, share, bias;
 
 	for (symbol = 0; symbol < 1u << width; symbol++) {
-		uint32_t share = shares[symbol];
-		uint32_t bias;
-
-		for (bias = 0; bias < share; bias++, slot++) {
-			if (is_short)
-				short_entries[slot] = symbol << 24 | share << 12 | bias;
-			else
-				long_entries[slot] = (uint64_t)symbol << 32 | share << 16 | bias;
-		}
+		share = shares[symbol];
+		for (bias = 0; bias < share; bias++)
+			*slots++ = symbol << 32 | share << 16 | bias;
 	}
+}
+
+void rans_slots_fill(void *slots, unsigned width, unsigned scale_bits, const uint16_t *shares)
+{
+	if (rans_is_short(width, scale_bits))
+		fill_short(slots, width, scale_bits, shares);
+	else
+		fill_long(slots, width, shares);
 }
 
 size_t rans_decoder_size(const struct literal *literal)
@@ -73,23 +84,30 @@ size_t rans_decoder_size(const struct literal *literal)
 
 	if (literal->coding == LITERAL_SHARED)
 		return size;
-	return size + rans_slots_size(literal->width, literal->bits);
+	return size + literal->tables * rans_slots_size(literal->width, literal->bits);
 }
 
-/* Makes the slots of a literal that has its own table. */
+/* Makes the slots of a literal that has its own tables. */
 static int fill_own_slots(struct rans_decoder *d, const struct literal *literal,
 			  struct brevis_error *err)
 {
-	uint16_t shares[1 << LITERAL_SYMBOL_BITS] = {0};
+	size_t size = rans_slots_size(literal->width, literal->bits);
 	struct span in = literal->table;
 	struct frequency_table table;
-	unsigned lanes;
+	struct bit_reader bits;
+	unsigned lanes, i;
 	int status = rans_parameters_read(&in, &table, &lanes, err);
 
-	if (!status)
-		status = frequency_table_read(&in, literal->width, &table, shares, err);
-	if (!status)
-		rans_slots_fill(d->own_slots, literal->width, literal->bits, shares);
+	bit_reader_init(&bits, in);
+	for (i = 0; i < literal->tables && !status; i++) {
+		uint16_t shares[1 << LITERAL_SYMBOL_BITS];
+
+		memset(shares, 0, sizeof(*shares) << literal->width);
+		status = frequency_table_read(&bits, literal->width, &table, shares, err);
+		if (!status)
+			rans_slots_fill((uint8_t *)d->own_slots + i * size, literal->width,
+					literal->bits, shares);
+	}
 	d->slots = d->own_slots;
 	return status;
 }
@@ -106,6 +124,7 @@ int rans_decoder_init(struct rans_decoder *d, const struct literal *literal,
 	if (status)
 		return status;
 	d->end = literal->payload.end;
+	d->width = literal->width;
 	d->scale_bits = literal->bits;
 	d->lanes = literal->lanes;
 	rans_decoder_rewind(d, literal);
@@ -123,32 +142,40 @@ void rans_decoder_rewind(struct rans_decoder *d, const struct literal *literal)
 		d->states[i] = load_le32(d->at);
 }
 
-/* The state behind the word whose slot has this share and bias, before renormalising. */
-ALWAYS_INLINE uint32_t advance(const void *slots, uint32_t state, unsigned scale_bits,
-			       bool is_short, uint32_t *symbol)
+/* How a loop looks symbols up. Constant where it is inlined. */
+struct lookup {
+	const void *slots;
+	const uint8_t *classes; /* or NULL */
+	unsigned scale_bits;
+	bool is_short;
+};
+
+/* The state behind word i, before renormalising. */
+ALWAYS_INLINE uint32_t advance(const struct lookup *l, size_t i, uint32_t state, uint32_t *symbol)
 {
-	uint32_t slot = state & ((1u << scale_bits) - 1);
+	size_t slot = state & ((1u << l->scale_bits) - 1);
 
-	if (is_short) {
-		uint32_t entry = ((const uint32_t *)slots)[slot];
+	if (l->classes)
+		slot |= (size_t)l->classes[i] << l->scale_bits;
+	if (l->is_short) {
+		uint32_t entry = ((const uint32_t *)l->slots)[slot];
 
-		*symbol = entry >> 24;
-		return (entry >> 12 & 0xfff) * (state >> scale_bits) + (entry & 0xfff);
+		*symbol = entry >> 12 & 0xff;
+		return (entry >> 20) * (state >> l->scale_bits) + (entry & 0xfff);
 	} else {
-		uint64_t entry = ((const uint64_t *)slots)[slot];
+		uint64_t entry = ((const uint64_t *)l->slots)[slot];
 
 		*symbol = (uint32_t)(entry >> 32);
-		return (uint32_t)(entry >> 16 & 0xffff) * (state >> scale_bits) +
+		return (uint32_t)(entry >> 16 & 0xffff) * (state >> l->scale_bits) +
 		       (uint32_t)(entry & 0xffff);
 	}
 }
 
-/* Decodes one word where a 16-bit word can be read at *at in any case. */
-ALWAYS_INLINE uint32_t step(const void *slots, uint32_t *state, const uint8_t **at,
-			    unsigned scale_bits, bool is_short)
+/* Decodes word i where a unit can be read at *at in any case. */
+ALWAYS_INLINE uint32_t step(const struct lookup *l, size_t i, uint32_t *state, const uint8_t **at)
 {
 	uint32_t symbol;
-	uint32_t x = advance(slots, *state, scale_bits, is_short, &symbol);
+	uint32_t x = advance(l, i, *state, &symbol);
 	uint32_t low = x < RANS_LOW;
 
 	/* Keeps gcc from moving lanes into vectors and back between their table lookups. */
@@ -160,15 +187,15 @@ ALWAYS_INLINE uint32_t step(const void *slots, uint32_t *state, const uint8_t **
 }
 
 /* Decodes words one by one with every check. */
-static void decode_checked(struct rans_decoder *d, void *words, unsigned size, size_t first,
-			   size_t end, bool is_short)
+static void decode_checked(struct rans_decoder *d, const struct lookup *l, void *words,
+			   size_t first, size_t end)
 {
+	unsigned size = word_bytes(d->width);
 	size_t i;
 
 	for (i = first; i < end; i++) {
 		uint32_t symbol;
-		uint32_t x =
-			advance(d->slots, d->states[d->lane], d->scale_bits, is_short, &symbol);
+		uint32_t x = advance(l, i, d->states[d->lane], &symbol);
 
 		if (x < RANS_LOW && d->end - d->at >= 2) {
 			x = x << 16 | load_le16(d->at);
@@ -177,29 +204,29 @@ static void decode_checked(struct rans_decoder *d, void *words, unsigned size, s
 			d->failed = true;
 			x |= RANS_LOW;
 		}
-		d->states[d->lane] = x;
+		/* Damaged payloads must not leave the range that kernels rely on. */
+		d->states[d->lane] = x & (RANS_HIGH - 1);
 		d->lane = (d->lane + 1) % d->lanes;
 		word_set(words, size, i, symbol);
 	}
 }
 
-/* Decodes whole groups of 4 lanes while there is enough to read for all. Returns words done. */
-ALWAYS_INLINE size_t decode_4(struct rans_decoder *d, void *words, unsigned size, size_t count,
-			      unsigned scale_bits, bool is_short)
+/* Decodes whole groups of 4 lanes while there is enough to read for all. Returns the first word
+ * that is left. */
+ALWAYS_INLINE size_t decode_4(struct rans_decoder *d, const struct lookup *l, void *words,
+			      unsigned size, size_t i, size_t count)
 {
-	const void *slots = d->slots;
 	const uint8_t *at = d->at;
 	uint32_t a = d->states[0];
 	uint32_t b = d->states[1];
 	uint32_t c = d->states[2];
 	uint32_t e = d->states[3];
-	size_t i;
 
-	for (i = 0; i + 4 <= count && d->end - at >= 8; i += 4) {
-		word_set(words, size, i, step(slots, &a, &at, scale_bits, is_short));
-		word_set(words, size, i + 1, step(slots, &b, &at, scale_bits, is_short));
-		word_set(words, size, i + 2, step(slots, &c, &at, scale_bits, is_short));
-		word_set(words, size, i + 3, step(slots, &e, &at, scale_bits, is_short));
+	for (; i + 4 <= count && d->end - at >= 8; i += 4) {
+		word_set(words, size, i, step(l, i, &a, &at));
+		word_set(words, size, i + 1, step(l, i + 1, &b, &at));
+		word_set(words, size, i + 2, step(l, i + 2, &c, &at));
+		word_set(words, size, i + 3, step(l, i + 3, &e, &at));
 	}
 	d->at = at;
 	d->states[0] = a;
@@ -209,67 +236,63 @@ ALWAYS_INLINE size_t decode_4(struct rans_decoder *d, void *words, unsigned size
 	return i;
 }
 
-/* The same for 32 lanes. */
-ALWAYS_INLINE size_t decode_32(struct rans_decoder *d, void *words, unsigned size, size_t count,
-			       unsigned scale_bits, bool is_short)
+/* The same for any number of lanes. */
+ALWAYS_INLINE size_t decode_many(struct rans_decoder *d, const struct lookup *l, void *words,
+				 unsigned size, size_t i, size_t count)
 {
-	const void *slots = d->slots;
 	const uint8_t *at = d->at;
-	uint32_t states[32];
-	size_t i;
-	unsigned j;
+	unsigned lanes = d->lanes, j;
 
-	memcpy(states, d->states, sizeof(states));
-	for (i = 0; i + 32 <= count && d->end - at >= 64; i += 32) {
-		for (j = 0; j < 32; j += 4) {
-			word_set(words, size, i + j,
-				 step(slots, &states[j], &at, scale_bits, is_short));
-			word_set(words, size, i + j + 1,
-				 step(slots, &states[j + 1], &at, scale_bits, is_short));
-			word_set(words, size, i + j + 2,
-				 step(slots, &states[j + 2], &at, scale_bits, is_short));
-			word_set(words, size, i + j + 3,
-				 step(slots, &states[j + 3], &at, scale_bits, is_short));
-		}
-	}
+	for (; i + lanes <= count && d->end - at >= 2 * (ptrdiff_t)lanes; i += lanes)
+		for (j = 0; j < lanes; j++)
+			word_set(words, size, i + j, step(l, i + j, &d->states[j], &at));
 	d->at = at;
-	memcpy(d->states, states, sizeof(states));
 	return i;
 }
 
-ALWAYS_INLINE void decode(struct rans_decoder *d, void *words, unsigned size, size_t count,
-			  unsigned scale_bits, bool is_short)
+static size_t decode_kernel(struct rans_decoder *d, const struct lookup *l, uint8_t *words,
+			    size_t i, size_t count)
 {
-	size_t lead = (d->lanes - d->lane) % d->lanes;
-	size_t done = lead < count ? lead : count;
-	void *rest = (uint8_t *)words + done * size;
+	size_t groups = (count - i) / d->lanes;
 
-	decode_checked(d, words, size, 0, done, is_short);
-	if (d->lanes == 32)
-		done += decode_32(d, rest, size, count - done, scale_bits, is_short);
-	else if (d->lanes == 4)
-		done += decode_4(d, rest, size, count - done, scale_bits, is_short);
-	decode_checked(d, words, size, done, count, is_short);
+	return i + d->lanes * kernels()->decode(l->slots, l->scale_bits, d->lanes, d->states,
+						&d->at, d->end, l->classes ? l->classes + i : NULL,
+						words + i, groups);
 }
 
-int rans_decode(struct rans_decoder *d, void *words, unsigned width, size_t count,
+/* All groups of words that begin at lane 0, as far as no check is needed. */
+static size_t decode_groups(struct rans_decoder *d, const struct lookup *l, void *words, size_t i,
+			    size_t count)
+{
+	struct lookup fixed = *l;
+
+	if (l->is_short && d->lanes >= RANS_KERNEL_LANES)
+		return decode_kernel(d, l, words, i, count);
+	/* Constants are faster. */
+	fixed.is_short = true;
+	if (l->is_short && d->lanes == 4 && l->classes)
+		return decode_4(d, &fixed, words, 1, i, count);
+	fixed.classes = NULL;
+	if (l->is_short && d->lanes == 4)
+		return decode_4(d, &fixed, words, 1, i, count);
+	fixed = *l;
+	fixed.is_short = false;
+	if (!l->is_short && d->lanes == 4 && word_bytes(d->width) == 2)
+		return decode_4(d, &fixed, words, 2, i, count);
+	return decode_many(d, l, words, word_bytes(d->width), i, count);
+}
+
+int rans_decode(struct rans_decoder *d, void *words, const uint8_t *classes, size_t count,
 		struct brevis_error *err)
 {
-	/* Constant shifts are faster where code for any instruction set is wanted. */
-	if (has_short_entries(width, d->scale_bits) && d->scale_bits == 11)
-		decode(d, words, 1, count, 11, true);
-	else if (has_short_entries(width, d->scale_bits) && d->scale_bits == 12)
-		decode(d, words, 1, count, 12, true);
-	else if (has_short_entries(width, d->scale_bits))
-		decode(d, words, 1, count, d->scale_bits, true);
-	else if (word_bytes(width) == 1)
-		decode(d, words, 1, count, d->scale_bits, false);
-	else if (d->scale_bits == 11)
-		decode(d, words, 2, count, 11, false);
-	else if (d->scale_bits == 12)
-		decode(d, words, 2, count, 12, false);
-	else
-		decode(d, words, 2, count, d->scale_bits, false);
+	struct lookup l = {d->slots, classes, d->scale_bits,
+			   rans_is_short(d->width, d->scale_bits)};
+	size_t lead = (d->lanes - d->lane) % d->lanes;
+	size_t done = lead < count ? lead : count;
+
+	decode_checked(d, &l, words, 0, done);
+	done = decode_groups(d, &l, words, done, count);
+	decode_checked(d, &l, words, done, count);
 	if (d->failed)
 		return error_set(err, BREVIS_E_FORMAT, "rANS literal: cut short");
 	return BREVIS_OK;

@@ -12,7 +12,7 @@
 /* What encoding a symbol takes, its share being f of M slots from `start` on. */
 struct symbol_code {
 	uint64_t reciprocal; /* ceil(2^32 * M / f) */
-	uint32_t limit;      /* a state from here on, f * 2^32 / M, first gives off 16 bits */
+	uint32_t limit;      /* a state from here on, f * 2^31 / M, first gives off 16 bits */
 	uint16_t start;
 	uint16_t others; /* M - f */
 };
@@ -23,7 +23,7 @@ unsigned rans_lanes(size_t count)
 	 * A lane costs about 3 bytes that one stream would not; from these counts on that is less
 	 * than a thousandth of what such literals take.
 	 */
-	return count < 4096 ? 1 : count < (size_t)1 << 17 ? 4 : 32;
+	return count < 1024 ? 1 : count < 16384 ? 4 : count < 65536 ? 16 : 64;
 }
 
 uint64_t rans_payload_bound(uint64_t bits, unsigned lanes)
@@ -54,7 +54,7 @@ static void fill_codes(struct symbol_code *codes, const uint16_t *shares, unsign
 		if (!share)
 			continue;
 		codes[i].reciprocal = ((UINT64_C(1) << (32 + scale_bits)) + share - 1) / share;
-		codes[i].limit = share << (32 - scale_bits);
+		codes[i].limit = share << (31 - scale_bits);
 		codes[i].start = (uint16_t)start;
 		codes[i].others = (uint16_t)(slots - share);
 		start += share;
@@ -62,8 +62,8 @@ static void fill_codes(struct symbol_code *codes, const uint16_t *shares, unsign
 }
 
 /*
- * Encodes one word, 16-bit words going backwards from *to. The product does not overflow: with
- * reciprocal * f = 2^32 * M + e, e < f < M, and state < f * 2^32 / M it is below 2^64; and
+ * Encodes one word, units going backwards from *to. The product does not overflow: with
+ * reciprocal * f = 2^32 * M + e, e < f < M, and state < f * 2^31 / M it is below 2^64; and
  * state * e < 2^32 * M makes its high part the exact quotient.
  */
 ALWAYS_INLINE void put(const struct symbol_code *code, uint32_t *state, uint8_t **to,
@@ -76,119 +76,272 @@ ALWAYS_INLINE void put(const struct symbol_code *code, uint32_t *state, uint8_t 
 	store_le16(*to - 2, (uint16_t)x);
 	/* Without a branch: which states are full is as good as random. */
 	*to -= 2 * (size_t)full;
-	x ^= (x ^ x >> 16) & (0 - full);
+	x = full ? x >> 16 : x;
 	quotient = (uint32_t)(x * code->reciprocal >> (32 + scale_bits));
 	*state = x + code->start + quotient * code->others;
 }
 
-/*
- * Encodes words from the last to the first, backwards from `to`, never below `floor`. A group
- * writes at most 2 bytes a lane. Returns where the 16-bit words begin, or NULL for lack of room.
- */
-ALWAYS_INLINE uint8_t *encode(const struct symbol_code *codes, const void *words, unsigned size,
-			      size_t count, unsigned lanes, unsigned scale_bits, uint32_t *states,
-			      uint8_t *floor, uint8_t *to)
+/* What encoding looks up, for all tables. */
+struct encoder {
+	unsigned lanes, scale_bits, width;
+	uint32_t states[RANS_LANES_MAX];
+	struct symbol_code *codes; /* 1 << width for each table, or */
+	uint32_t *entries;         /* for kernels: 1 << RANS_CODE_BITS for each */
+};
+
+static bool fill_entries(struct encoder *e, const uint16_t *shares, unsigned tables)
+{
+	unsigned k;
+	size_t i;
+
+	e->entries = malloc(sizeof(*e->entries) * tables << RANS_CODE_BITS);
+	for (k = 0; e->entries && k < tables; k++) {
+		uint32_t *to = e->entries + ((size_t)k << RANS_CODE_BITS), start = 0;
+
+		for (i = 0; i < (size_t)1 << e->width; i++) {
+			uint32_t share = *shares++;
+
+			to[i] = start << 16 | share;
+			start += share;
+		}
+	}
+	return e->entries;
+}
+
+static bool encoder_init(struct encoder *e, const uint16_t *shares, const struct rans_input *in)
+{
+	unsigned i;
+
+	e->width = in->width;
+	for (i = 0; i < e->lanes; i++)
+		e->states[i] = RANS_LOW;
+	if (e->lanes >= RANS_KERNEL_LANES && rans_is_short(in->width, e->scale_bits))
+		return fill_entries(e, shares, in->tables);
+	e->codes = malloc((sizeof(*e->codes) << in->width) * in->tables);
+	for (i = 0; e->codes && i < in->tables; i++)
+		fill_codes(e->codes + ((size_t)i << in->width), shares + ((size_t)i << in->width),
+			   e->scale_bits, in->width);
+	return e->codes;
+}
+
+/* Encodes words of a block, whose first one has lane 0, from the last to the first. */
+ALWAYS_INLINE uint8_t *encode(struct encoder *e, const void *words, unsigned size, size_t count,
+			      const uint8_t *classes, unsigned lanes, uint8_t *to)
 {
 	size_t i = count;
 
-	for (; i % lanes; i--)
-		put(&codes[word_get(words, size, i - 1)], &states[(i - 1) % lanes], &to,
-		    scale_bits);
-	while (i) {
-		unsigned j = lanes;
+	while (i-- > 0) {
+		size_t symbol = word_get(words, size, i);
 
-		if (to - floor < 2 * (ptrdiff_t)lanes)
-			return NULL;
-		i -= lanes;
-		while (j-- > 0)
-			put(&codes[word_get(words, size, i + j)], &states[j], &to, scale_bits);
+		if (classes)
+			symbol |= (size_t)classes[i] << e->width;
+		put(&e->codes[symbol], &e->states[i % lanes], &to, e->scale_bits);
 	}
 	return to;
 }
 
-static uint8_t *encode_words(const struct symbol_code *codes, const void *words, unsigned width,
-			     size_t count, unsigned lanes, unsigned scale_bits, uint32_t *states,
-			     uint8_t *floor, uint8_t *to)
+/* The same for bytes in 4 lanes, whose states stay in registers: few words are mostly coded so. */
+ALWAYS_INLINE uint8_t *encode_4(struct encoder *e, const uint8_t *words, size_t count,
+				const uint8_t *classes, uint8_t *to)
 {
-	bool bytes = word_bytes(width) == 1;
+	size_t whole = count & ~(size_t)3, i;
+	uint32_t states[4];
+	unsigned j;
 
-	if (lanes == 32 && bytes)
-		return encode(codes, words, 1, count, 32, scale_bits, states, floor, to);
-	if (lanes == 32)
-		return encode(codes, words, 2, count, 32, scale_bits, states, floor, to);
-	if (lanes == 4 && bytes)
-		return encode(codes, words, 1, count, 4, scale_bits, states, floor, to);
-	if (lanes == 4)
-		return encode(codes, words, 2, count, 4, scale_bits, states, floor, to);
-	return encode(codes, words, word_bytes(width), count, 1, scale_bits, states, floor, to);
+	to = encode(e, words + whole, 1, count - whole, classes ? classes + whole : NULL, 4, to);
+	memcpy(states, e->states, sizeof(states));
+	for (i = whole; i; i -= 4) {
+#pragma GCC unroll 4
+		for (j = 1; j <= 4; j++) {
+			size_t symbol = words[i - j];
+
+			if (classes)
+				symbol |= (size_t)classes[i - j] << e->width;
+			put(&e->codes[symbol], &states[4 - j], &to, e->scale_bits);
+		}
+	}
+	memcpy(e->states, states, sizeof(states));
+	return to;
+}
+
+static uint8_t *encode_scalar(struct encoder *e, const void *words, size_t count,
+			      const uint8_t *classes, uint8_t *to)
+{
+	if (word_bytes(e->width) == 1 && e->lanes == 4)
+		return classes ? encode_4(e, words, count, classes, to)
+			       : encode_4(e, words, count, NULL, to);
+	return encode(e, words, word_bytes(e->width), count, classes, e->lanes, to);
+}
+
+/* Whole groups go through a kernel, what is behind them one word after the other. */
+static uint8_t *encode_kernel(struct encoder *e, uint8_t *codes, size_t count,
+			      const uint8_t *classes, uint8_t *to)
+{
+	size_t groups = count / e->lanes, i;
+
+	for (i = count; i-- > groups * e->lanes;) {
+		const uint32_t *entries = e->entries + ((classes ? (size_t)classes[i] : 0) << 8);
+		uint32_t entry, share, *x = &e->states[i % e->lanes];
+
+		if (!(entries[codes[i]] & 0xffff))
+			codes[i] = 255;
+		entry = entries[codes[i]];
+		share = entry & 0xffff;
+		if (*x >= share << (31 - e->scale_bits)) {
+			to -= 2;
+			store_le16(to, (uint16_t)*x);
+			*x >>= 16;
+		}
+		*x = (*x / share << e->scale_bits) + *x % share + (entry >> 16);
+	}
+	return kernels()->encode(e->entries, e->scale_bits, e->lanes, e->states, to, classes, codes,
+				 groups);
+}
+
+/* Encodes all words backwards from `to`, block by block. */
+static uint8_t *encode_words(struct encoder *e, const struct rans_input *in, uint8_t *to)
+{
+	uint8_t classes[RANS_BLOCK_WORDS];
+	size_t end = in->count;
+
+	while (end) {
+		size_t first = (end - 1) / RANS_BLOCK_WORDS * RANS_BLOCK_WORDS;
+		uint8_t *words = (uint8_t *)in->words + first * word_bytes(in->width);
+		const uint8_t *of = in->classify ? classes : NULL;
+
+		if (in->classify)
+			in->classify(in->ctx, first, classes, end - first);
+		to = e->entries ? encode_kernel(e, words, end - first, of, to)
+				: encode_scalar(e, words, end - first, of, to);
+		end = first;
+	}
+	return to;
 }
 
 unsigned rans_lanes_code(unsigned lanes)
 {
-	return lanes == 1 ? 0 : lanes == 4 ? 1 : 2;
+	return lanes == 1 ? 0 : lanes == 4 ? 1 : lanes == 16 ? 2 : 3;
+}
+
+int rans_units_encode(const uint16_t *shares, unsigned scale_bits, unsigned lanes,
+		      const struct rans_input *in, struct rans_units *out, struct brevis_error *err)
+{
+	struct encoder e = {.lanes = lanes, .scale_bits = scale_bits};
+	/* A word writes at most 2 bytes, and seldom so many. */
+	size_t room = 2 * in->count + KERNEL_GROUP_BYTES;
+	int status = BREVIS_OK;
+
+	*out = (struct rans_units){.lanes = lanes, .memory = malloc(room)};
+	if (!out->memory || !encoder_init(&e, shares, in)) {
+		status = error_nomem(err);
+		goto out;
+	}
+	out->units.end = out->memory + room;
+	out->units.at = encode_words(&e, in, out->memory + room);
+	memcpy(out->states, e.states, sizeof(e.states));
+out:
+	free(e.codes);
+	free(e.entries);
+	return status;
+}
+
+void rans_units_put(struct buffer *out, const struct rans_units *units)
+{
+	uint8_t *states;
+	unsigned i;
+
+	buffer_varint(out, 4 * (uint64_t)units->lanes + span_left(&units->units));
+	states = buffer_extend(out, 4 * (size_t)units->lanes);
+	for (i = 0; states && i < units->lanes; i++)
+		store_le32(states + 4 * (size_t)i, units->states[i]);
+	buffer_append(out, units->units.at, span_left(&units->units));
+}
+
+void rans_units_release(struct rans_units *units)
+{
+	free(units->memory);
+	units->memory = NULL;
 }
 
 int rans_payload_encode(struct buffer *out, const uint16_t *shares, unsigned scale_bits,
-			unsigned lanes, const void *words, unsigned width, size_t count,
-			uint64_t limit, bool *fits, struct brevis_error *err)
+			unsigned lanes, const struct rans_input *in, uint64_t limit, bool *fits,
+			struct brevis_error *err)
 {
-	struct symbol_code *codes = malloc(sizeof(*codes) << width);
-	uint32_t states[RANS_LANES_MAX];
-	size_t before = out->size;
-	/* A word writes at most 2 bytes, and a group may begin where there is room for none. */
-	size_t room = (limit < 2 * (uint64_t)count ? limit : 2 * count) + 4 * lanes;
-	uint8_t *area;
-	uint8_t *begin;
-	size_t size;
-	unsigned i;
+	struct rans_units units;
+	int status = rans_units_encode(shares, scale_bits, lanes, in, &units, err);
 
 	*fits = false;
-	if (!codes)
-		return error_nomem(err);
-	fill_codes(codes, shares, scale_bits, width);
-	for (i = 0; i < lanes; i++)
-		states[i] = RANS_LOW;
-	/* The words go to the end of the room, then move down behind size and states. */
-	area = buffer_reserve(out, 10 + 4 * (size_t)lanes + room);
-	if (!area)
-		goto out;
-	area += 10 + 4 * (size_t)lanes;
-	begin = encode_words(codes, words, width, count, lanes, scale_bits, states, area,
-			     area + room);
-	size = begin ? (size_t)(area + room - begin) : 0;
-	buffer_varint(out, 4 * (uint64_t)lanes + size);
-	*fits = begin && out->size - before + 4 * lanes + size < limit;
-	if (!*fits) {
-		out->size = before;
-		goto out;
+	if (!status) {
+		uint64_t size = 4 * (uint64_t)lanes + span_left(&units.units);
+
+		*fits = varint_size(size) + size < limit;
 	}
-	for (i = 0; i < lanes; i++, out->size += 4)
-		store_le32(out->data + out->size, states[i]);
-	memmove(out->data + out->size, begin, size);
-	out->size += size;
-out:
-	free(codes);
-	return out->failed ? error_nomem(err) : BREVIS_OK;
+	if (*fits)
+		rans_units_put(out, &units);
+	rans_units_release(&units);
+	return status;
 }
 
-int rans_encode(struct buffer *out, const struct frequency_plan *plan, unsigned lanes,
-		const void *words, unsigned width, size_t count, uint64_t limit, bool *fits,
-		struct brevis_error *err)
+/* The shares of all tables, one table behind the other. */
+static uint16_t *join_shares(const struct frequency_plan *plans, const struct rans_input *in)
 {
-	unsigned scale_bits = plan->table.scale_bits;
+	size_t bytes = sizeof(uint16_t) << in->width;
+	uint16_t *all = malloc(bytes * in->tables);
+	unsigned i;
+
+	for (i = 0; all && i < in->tables; i++)
+		memcpy(all + ((size_t)i << in->width), plans[i].shares, bytes);
+	return all;
+}
+
+static void put_tables(struct buffer *out, const struct frequency_plan *plans, unsigned lanes,
+		       const struct rans_input *in)
+{
+	const struct frequency_table *first = &plans[0].table;
+	struct bit_writer bits;
+	unsigned i;
+
+	buffer_u8(out, (uint8_t)((first->scale_bits - FREQUENCY_BITS_MIN) |
+				 rans_lanes_code(lanes) << 3 | first->precision << 5));
+	bit_writer_init(&bits, out);
+	for (i = 0; i < in->tables; i++)
+		frequency_table_write(&bits, &plans[i], in->width);
+	bit_writer_flush(&bits);
+}
+
+int rans_tables_encode(struct buffer *out, const struct frequency_plan *plans, unsigned lanes,
+		       const struct rans_input *in, struct rans_units *units,
+		       struct brevis_error *err)
+{
+	uint16_t *shares = join_shares(plans, in);
+	int status = shares ? BREVIS_OK : error_nomem(err);
+
+	put_tables(out, plans, lanes, in);
+	if (!status)
+		status =
+			rans_units_encode(shares, plans[0].table.scale_bits, lanes, in, units, err);
+	free(shares);
+	return status;
+}
+
+int rans_encode(struct buffer *out, const struct frequency_plan *plans, unsigned lanes,
+		const struct rans_input *in, uint64_t limit, bool *fits, struct brevis_error *err)
+{
+	uint16_t *shares = join_shares(plans, in);
 	size_t before = out->size;
 	uint64_t used;
-	int status = BREVIS_OK;
+	int status = shares ? BREVIS_OK : error_nomem(err);
 
 	*fits = false;
-	buffer_u8(out, (uint8_t)((scale_bits - FREQUENCY_BITS_MIN) | rans_lanes_code(lanes) << 3 |
-				 plan->table.precision << 5));
-	frequency_table_write(out, plan, width);
+	if (status)
+		return status;
+	put_tables(out, plans, lanes, in);
 	used = out->size - before;
 	if (used < limit)
-		status = rans_payload_encode(out, plan->shares, scale_bits, lanes, words, width,
-					     count, limit - used, fits, err);
+		status = rans_payload_encode(out, shares, plans[0].table.scale_bits, lanes, in,
+					     limit - used, fits, err);
 	if (!*fits)
 		out->size = before;
+	free(shares);
 	return status;
 }

@@ -18,21 +18,66 @@ uint64_t rans_payload_bound(uint64_t bits, unsigned lanes);
 /** A bound in bytes of parameters, table, payload size and payload: no encoding is smaller. */
 uint64_t rans_size_bound(const struct frequency_plan *plan, unsigned lanes);
 
-/**
- * Appends payload size and payload if they take less than `limit` bytes. Each word must have a
- * share; there are 1 << width of them, which sum to 1 << scale_bits, and none is all of it. *fits
- * tells; if not, *out is as before. Failure of the buffer shows in it.
- */
-int rans_payload_encode(struct buffer *out, const uint16_t *shares, unsigned scale_bits,
-			unsigned lanes, const void *words, unsigned width, size_t count,
-			uint64_t limit, bool *fits, struct brevis_error *err);
+/** Words that classes are asked for at a time, at most: so many stay in the nearest cache. */
+#define RANS_BLOCK_WORDS 4096
 
 /**
- * Appends parameters, table, payload size and payload if they take less than `limit` bytes in all.
- * *fits tells; if not, *out is as before. Failure of the buffer shows in it.
+ * Words to encode. They stay as they are, but for codes (of 8 bits, in enough lanes for kernels)
+ * that have no share: these become 255, which then must have one.
  */
-int rans_encode(struct buffer *out, const struct frequency_plan *plan, unsigned lanes,
-		const void *words, unsigned width, size_t count, uint64_t limit, bool *fits,
-		struct brevis_error *err);
+struct rans_input {
+	void *words;
+	unsigned width;
+	size_t count;
+	unsigned tables;
+	/* Gives the classes of the words first to first + count; NULL: there is one table. */
+	void (*classify)(void *ctx, size_t first, uint8_t *classes, size_t count);
+	void *ctx;
+};
+
+/** A payload that is still to be put in its place. Release with rans_units_release. */
+struct rans_units {
+	unsigned lanes;
+	uint32_t states[RANS_LANES_MAX];
+	uint8_t *memory;
+	struct span units;
+};
+
+/**
+ * Encodes words with such shares: 1 << width of them for each table, which sum to 1 << scale_bits,
+ * none of them being all of it, one table behind the other.
+ */
+int rans_units_encode(const uint16_t *shares, unsigned scale_bits, unsigned lanes,
+		      const struct rans_input *in, struct rans_units *out,
+		      struct brevis_error *err);
+
+/** Appends payload size and payload. */
+void rans_units_put(struct buffer *out, const struct rans_units *units);
+void rans_units_release(struct rans_units *units);
+
+/**
+ * Appends payload size and payload if they take less than `limit` bytes; shares as for
+ * rans_units_encode, each word having one. *fits tells; if not, *out is as before. Failure of the
+ * buffer shows in it.
+ */
+int rans_payload_encode(struct buffer *out, const uint16_t *shares, unsigned scale_bits,
+			unsigned lanes, const struct rans_input *in, uint64_t limit, bool *fits,
+			struct brevis_error *err);
+
+/**
+ * Appends parameters and tables; payload size and payload are left to rans_units_put. plans: of
+ * each table; they agree in scale and precision.
+ */
+int rans_tables_encode(struct buffer *out, const struct frequency_plan *plans, unsigned lanes,
+		       const struct rans_input *in, struct rans_units *units,
+		       struct brevis_error *err);
+
+/**
+ * Appends parameters, tables, payload size and payload if they take less than `limit` bytes in all.
+ * plans: of each table; they agree in scale and precision. *fits tells; if not, *out is as before.
+ * Failure of the buffer shows in it.
+ */
+int rans_encode(struct buffer *out, const struct frequency_plan *plans, unsigned lanes,
+		const struct rans_input *in, uint64_t limit, bool *fits, struct brevis_error *err);
 
 #endif

@@ -6,62 +6,51 @@
 
 #include "core/base/error.h"
 #include "core/program/dispatch.h"
+#include "core/program/execution.h"
 #include "core/program/fields.h"
-
-/* Words that pass through the whole tree at a time. A multiple of the lanes of every coding. */
-#define BLOCK_WORDS 8192
-
-/* Blocks of scratch memory: no node needs more than two, and leaves need none. */
-#define SCRATCH_BLOCKS (2 * (PROGRAM_MAX_DEPTH - 1))
-
-/* Where the execution of a node stands. */
-struct cursor {
-	size_t done;                     /* words it has yielded */
-	struct literal_decoder *decoder; /* lit, from its first word on */
-	bool again;                      /* lit: a repeat will want its words once more */
-	unsigned child;                  /* concat: the child that is being read */
-	size_t child_left;               /* concat: words it still has */
-	uint8_t *copies;                 /* repeat of few words: some copies of them */
-	uint64_t last;                   /* scan: the latest word */
-	size_t escaped;                  /* escape: escaped words so far */
-};
-
-struct execution {
-	const struct program *program;
-	struct cursor cursors[PROGRAM_MAX_NODES];
-	uint8_t *scratch; /* SCRATCH_BLOCKS blocks of 64-bit words */
-	struct brevis_error *err;
-};
-
-/*
- * Yields the next count <= BLOCK_WORDS words of a node. Blocks of scratch memory from number level
- * on are free.
- */
-static int next_words(struct execution *x, unsigned index, unsigned level, void *out, size_t count);
-
-static uint8_t *scratch_block(const struct execution *x, unsigned level)
-{
-	return x->scratch + (size_t)level * BLOCK_WORDS * 8;
-}
 
 static size_t smaller(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
+static int next_routed(struct execution *x, unsigned index, unsigned level, void *out, size_t count)
+{
+	const struct node *node = &x->program->nodes[index];
+	struct cursor *cursor = &x->cursors[index];
+	uint8_t *of_word = execution_block(x, level);
+
+	route_classify(&cursor->lines, &node->grid, &node->classes, cursor->done, of_word, count);
+	return literal_decoder_next_routed(cursor->decoder, of_word, out, count, x->err);
+}
+
+static int begin_lit(struct execution *x, unsigned index)
+{
+	const struct node *node = &x->program->nodes[index];
+	struct cursor *cursor = &x->cursors[index];
+	int status = literal_decoder_new(&node->literal, &cursor->decoder, x->err);
+
+	if (!status && node->op == OP_ROUTE &&
+	    !route_lines_make(&cursor->lines, &node->grid, &node->classes))
+		status = error_nomem(x->err);
+	return status;
+}
+
 /*
  * After the last word a decoder can be checked; then it goes, unless it is wanted again: making it
  * once more may take far longer than reading its words.
  */
-static int next_lit(struct execution *x, unsigned index, void *out, size_t count)
+static int next_lit(struct execution *x, unsigned index, unsigned level, void *out, size_t count)
 {
 	const struct node *node = &x->program->nodes[index];
 	struct cursor *cursor = &x->cursors[index];
 	int status = BREVIS_OK;
 
 	if (!cursor->decoder)
-		status = literal_decoder_new(&node->literal, &cursor->decoder, x->err);
-	if (!status)
+		status = begin_lit(x, index);
+	if (!status && node->op == OP_ROUTE)
+		status = next_routed(x, index, level, out, count);
+	else if (!status)
 		status = literal_decoder_next(cursor->decoder, out, count, x->err);
 	if (status || cursor->done + count < node->count)
 		return status;
@@ -113,7 +102,7 @@ static int next_concat(struct execution *x, unsigned index, unsigned level, void
 			cursor->child_left = nodes[cursor->child].count;
 		}
 		n = smaller(count, cursor->child_left);
-		status = next_words(x, cursor->child, level, at, n);
+		status = execution_next(x, cursor->child, level, at, n);
 		cursor->child_left -= n;
 		at += n * word_bytes(nodes[index].width);
 		count -= n;
@@ -142,7 +131,7 @@ static int make_copies(struct execution *x, unsigned index, unsigned level)
 		cursor->copies = malloc(kept * size);
 	if (!cursor->copies)
 		return error_nomem(x->err);
-	status = next_words(x, index + 1, level, cursor->copies, words);
+	status = execution_next(x, index + 1, level, cursor->copies, words);
 	for (i = 1; i < kept && !status; i++)
 		memcpy(cursor->copies + i * size, cursor->copies, size);
 	return status;
@@ -195,6 +184,9 @@ static int restart(struct execution *x, unsigned first, unsigned end)
 		if (cursor->decoder)
 			literal_decoder_rewind(cursor->decoder);
 		*cursor = (struct cursor){.copies = cursor->copies,
+					  .lines = cursor->lines,
+					  .flags = cursor->flags,
+					  .join = cursor->join,
 					  .decoder = cursor->decoder,
 					  .again = cursor->again};
 	}
@@ -229,7 +221,7 @@ static int next_repeat(struct execution *x, unsigned index, unsigned level, void
 		if (done && done % words == 0)
 			status = restart(x, index + 1, node->end);
 		if (!status)
-			status = next_words(x, index + 1, level, at, n);
+			status = execution_next(x, index + 1, level, at, n);
 		at += n * word_bytes(node->width);
 		done += n;
 		count -= n;
@@ -242,7 +234,7 @@ static int next_repeat(struct execution *x, unsigned index, unsigned level, void
 static int next_map(struct execution *x, unsigned index, unsigned level, void *out, size_t count)
 {
 	const struct node *node = &x->program->nodes[index];
-	int status = next_words(x, index + 1, level, out, count);
+	int status = execution_next(x, index + 1, level, out, count);
 
 	if (!status)
 		map_apply((enum map_function)node->form, node->value, out, node->width, count);
@@ -264,7 +256,7 @@ static int next_scan(struct execution *x, unsigned index, unsigned level, void *
 	}
 	if (!count)
 		return BREVIS_OK;
-	status = next_words(x, index + 1, level, steps, count);
+	status = execution_next(x, index + 1, level, steps, count);
 	if (!status)
 		scan_apply((enum scan_function)node->form, &cursor->last, steps, node->width,
 			   count);
@@ -274,13 +266,13 @@ static int next_scan(struct execution *x, unsigned index, unsigned level, void *
 static int next_merge(struct execution *x, unsigned index, unsigned level, void *out, size_t count)
 {
 	const struct node *nodes = x->program->nodes;
-	uint8_t *field = scratch_block(x, level);
+	uint8_t *field = execution_block(x, level);
 	unsigned shift = nodes[index].width;
 	unsigned i, child = index + 1;
 	int status;
 
 	for (i = 0; i < nodes[index].arity; i++, child = nodes[child].next) {
-		status = next_words(x, child, level + 1, field, count);
+		status = execution_next(x, child, level + 1, field, count);
 		if (status)
 			return status;
 		shift -= nodes[child].width;
@@ -290,54 +282,36 @@ static int next_merge(struct execution *x, unsigned index, unsigned level, void 
 	return BREVIS_OK;
 }
 
-/* Reads what each class needs for this block, one after another, then deals it out. */
-static int next_route(struct execution *x, unsigned index, unsigned level, void *out, size_t count)
+int execution_count_escaped(struct execution *x, unsigned index, size_t n)
 {
-	const struct node *nodes = x->program->nodes;
-	const struct node *node = &nodes[index];
-	uint8_t *parts = scratch_block(x, level);
-	uint8_t *of_word = scratch_block(x, level + 1);
-	size_t counts[ROUTE_MAX_CLASSES], at[ROUTE_MAX_CLASSES] = {0};
-	size_t sum = 0;
-	unsigned i, child = index + 1;
-	int status = BREVIS_OK;
+	struct cursor *cursor = &x->cursors[index];
 
-	route_classify(&node->grid, &node->classes, x->cursors[index].done, of_word, count);
-	route_tally(of_word, count, counts);
-	for (i = 0; i < node->arity && !status; i++, child = nodes[child].next) {
-		at[i] = sum;
-		if (counts[i])
-			status = next_words(x, child, level + 2,
-					    parts + sum * word_bytes(node->width), counts[i]);
-		sum += counts[i];
-	}
-	if (!status)
-		route_gather(out, parts, node->width, of_word, at, count);
-	return status;
+	if (n > x->program->nodes[index].times - cursor->escaped)
+		return error_set(x->err, BREVIS_E_FORMAT,
+				 "program: payload with more codes of escaped words than there are "
+				 "words");
+	cursor->escaped += n;
+	return BREVIS_OK;
 }
 
 static int next_escape(struct execution *x, unsigned index, unsigned level, void *out, size_t count)
 {
 	const struct node *nodes = x->program->nodes;
 	const struct node *node = &nodes[index];
-	struct cursor *cursor = &x->cursors[index];
 	unsigned first = index + 1, second = nodes[first].next;
-	uint8_t *codes = scratch_block(x, level);
-	uint8_t *escaped = scratch_block(x, level + 1);
+	uint8_t *codes = execution_block(x, level);
+	uint8_t *escaped = execution_block(x, level + 1);
 	size_t n;
-	int status = next_words(x, first, level + 1, codes, count);
+	int status = execution_next(x, first, level + 1, codes, count);
 
 	if (status)
 		return status;
 	n = fields_from_codes(out, node->width, codes, nodes[first].width, node->value, count);
 	if (!node->times || !n)
 		return BREVIS_OK;
-	if (n > node->times - cursor->escaped)
-		return error_set(x->err, BREVIS_E_FORMAT,
-				 "program: payload with more codes of escaped words than there are "
-				 "words");
-	cursor->escaped += n;
-	status = next_words(x, second, level + 2, escaped, n);
+	status = execution_count_escaped(x, index, n);
+	if (!status)
+		status = execution_next(x, second, level + 2, escaped, n);
 	if (!status)
 		fields_escape(out, node->width, codes, nodes[first].width, escaped, count);
 	return status;
@@ -348,14 +322,14 @@ static int next_pack(struct execution *x, unsigned index, unsigned level, void *
 {
 	const struct node *node = &x->program->nodes[index];
 	unsigned k = (unsigned)node->times;
-	uint8_t *fields = scratch_block(x, level);
+	uint8_t *fields = execution_block(x, level);
 	uint8_t *at = out;
 	int status = BREVIS_OK;
 
 	while (count && !status) {
 		size_t n = smaller(count, BLOCK_WORDS / k);
 
-		status = next_words(x, index + 1, level + 1, fields, n * k);
+		status = execution_next(x, index + 1, level + 1, fields, n * k);
 		if (!status)
 			fields_pack(at, node->width, fields, k, n);
 		at += n * word_bytes(node->width);
@@ -367,12 +341,23 @@ static int next_pack(struct execution *x, unsigned index, unsigned level, void *
 static int next_flip(struct execution *x, unsigned index, unsigned level, void *out, size_t count)
 {
 	const struct node *node = &x->program->nodes[index];
-	int status = next_words(x, index + 1, level, out, count);
+	const struct grid *grid = &node->grid;
+	struct cursor *cursor = &x->cursors[index];
+	int status = execution_next(x, index + 1, level, out, count);
 
-	if (!status)
-		grid_flip(&node->grid, node->flags, x->cursors[index].done, out, node->width,
-			  count);
-	return status;
+	if (status)
+		return status;
+	if (!grid_has_row_flags(grid)) {
+		grid_flip(grid, node->flags, cursor->done, out, node->width, count);
+		return BREVIS_OK;
+	}
+	if (!cursor->flags)
+		cursor->flags = grid_row_flags(grid, node->flags);
+	if (!cursor->flags)
+		return error_nomem(x->err);
+	grid_flip_row(grid->columns * grid->inner, cursor->flags, cursor->done, out, node->width,
+		      count);
+	return BREVIS_OK;
 }
 
 static int dispatch(struct execution *x, unsigned index, unsigned level, void *out, size_t count)
@@ -381,7 +366,8 @@ static int dispatch(struct execution *x, unsigned index, unsigned level, void *o
 
 	switch (node->op) {
 	case OP_LIT:
-		return next_lit(x, index, out, count);
+	case OP_ROUTE:
+		return next_lit(x, index, level, out, count);
 	case OP_CONST:
 		fill(out, node->width, node->value, count);
 		return BREVIS_OK;
@@ -395,8 +381,6 @@ static int dispatch(struct execution *x, unsigned index, unsigned level, void *o
 		return next_scan(x, index, level, out, count);
 	case OP_MERGE:
 		return next_merge(x, index, level, out, count);
-	case OP_ROUTE:
-		return next_route(x, index, level, out, count);
 	case OP_ESCAPE:
 		return next_escape(x, index, level, out, count);
 	case OP_PACK:
@@ -407,39 +391,82 @@ static int dispatch(struct execution *x, unsigned index, unsigned level, void *o
 	return error_set(x->err, BREVIS_E_USAGE, "program was not validated");
 }
 
-static int next_words(struct execution *x, unsigned index, unsigned level, void *out, size_t count)
+int execution_next(struct execution *x, unsigned index, unsigned level, void *out, size_t count)
 {
-	int status = dispatch(x, index, level, out, count);
+	int status = x->cursors[index].join.width ? join_next(x, index, level, out, count)
+						  : dispatch(x, index, level, out, count);
 
 	x->cursors[index].done += count;
 	return status;
 }
 
-int program_execute(const struct program *program, void *out, struct brevis_error *err)
+static void begin(struct execution *x, bool by_node)
 {
-	struct execution x = {.program = program, .err = err};
-	const struct node *root = &program->nodes[0];
-	size_t at, n;
 	unsigned i;
+
+	for (i = 0; i < x->program->size; i++) {
+		x->cursors[i] = (struct cursor){0};
+		if (!by_node)
+			x->cursors[i].join = join_find(x->program, i);
+	}
+	mark_again(x);
+}
+
+static void end(struct execution *x)
+{
+	unsigned i;
+
+	for (i = 0; i < x->program->size; i++) {
+		literal_decoder_free(x->cursors[i].decoder);
+		if (x->program->nodes[i].op == OP_ROUTE)
+			route_lines_release(&x->cursors[i].lines);
+		free(x->cursors[i].flags);
+		free(x->cursors[i].copies);
+	}
+}
+
+int executor_run(struct executor *executor, const struct program *program, void *out,
+		 struct brevis_error *err)
+{
+	const struct node *root = &program->nodes[0];
+	struct execution x;
+	size_t at, n;
 	int status = BREVIS_OK;
 
-	x.scratch = malloc((size_t)SCRATCH_BLOCKS * BLOCK_WORDS * 8);
-	if (!x.scratch)
+	if (!executor->scratch)
+		executor->scratch = malloc((size_t)SCRATCH_BLOCKS * BLOCK_WORDS * 8);
+	if (!executor->scratch)
 		return error_nomem(err);
-	mark_again(&x);
+	x.program = program;
+	x.scratch = executor->scratch;
+	x.err = err;
+	begin(&x, executor->by_node);
 	for (at = 0; at < root->count && !status; at += n) {
 		uint8_t *words = (uint8_t *)out + at * word_bytes(root->width);
 
 		n = smaller(root->count - at, BLOCK_WORDS);
-		status = next_words(&x, 0, 0, words, n);
+		status = execution_next(&x, 0, 0, words, n);
 		fields_to_bytes(words, root->width, n);
+		if (executor->written && !status)
+			executor->written(executor->ctx, words, n * word_bytes(root->width));
 	}
 	if (!status)
 		status = check_used_up(&x, 0, program->size);
-	for (i = 0; i < program->size; i++) {
-		literal_decoder_free(x.cursors[i].decoder);
-		free(x.cursors[i].copies);
-	}
-	free(x.scratch);
+	end(&x);
+	return status;
+}
+
+void executor_release(struct executor *executor)
+{
+	free(executor->scratch);
+	executor->scratch = NULL;
+}
+
+int program_execute(const struct program *program, void *out, struct brevis_error *err)
+{
+	struct executor executor = {0};
+	int status = executor_run(&executor, program, out, err);
+
+	executor_release(&executor);
 	return status;
 }

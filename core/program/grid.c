@@ -1,56 +1,96 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/program/grid.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "core/program/dispatch.h"
 
 #define DEFINE_FLIPS(T)                                                                            \
-	/* One column after another. */                                                            \
-	static void flip_columns_##T(T *words, const uint8_t *flags, unsigned shift, size_t count) \
+	/* Words of one column each. */                                                            \
+	static void flip_columns_##T(T *restrict words, const uint8_t *restrict flags, T bit,      \
+				     size_t count)                                                 \
 	{                                                                                          \
 		size_t i;                                                                          \
                                                                                                    \
 		for (i = 0; i < count; i++)                                                        \
-			words[i] = (T)(words[i] ^ (T)((T)flags[i] << shift));                      \
+			words[i] = (T)(words[i] ^ (T)((T)(0 - (T)flags[i]) & bit));                \
 	}                                                                                          \
                                                                                                    \
-	/* Words of one column. */                                                                 \
-	static void flip_run_##T(T *words, uint8_t flag, unsigned shift, size_t count)             \
+	/* Words of the same column. */                                                            \
+	static void flip_run_##T(T *words, T bit, size_t count)                                    \
 	{                                                                                          \
-		T bit = (T)((T)flag << shift);                                                     \
 		size_t i;                                                                          \
                                                                                                    \
 		for (i = 0; i < count; i++)                                                        \
 			words[i] = (T)(words[i] ^ bit);                                            \
 	}                                                                                          \
                                                                                                    \
+	static void flip_row_##T(size_t length, const uint8_t *flags, size_t at, T *words, T bit,  \
+				 size_t count)                                                     \
+	{                                                                                          \
+		size_t i, n;                                                                       \
+                                                                                                   \
+		for (i = 0; i < count; i += n, at = 0) {                                           \
+			n = count - i < length - at ? count - i : length - at;                     \
+			flip_columns_##T(words + i, flags + at, bit, n);                           \
+		}                                                                                  \
+	}                                                                                          \
+                                                                                                   \
 	static void flip_##T(const struct grid *grid, const uint8_t *flags, size_t first,          \
-			     T *words, unsigned shift, size_t count)                               \
+			     T *words, T bit, size_t count)                                        \
 	{                                                                                          \
 		struct grid_place at = grid_place(grid, first);                                    \
 		size_t i, n;                                                                       \
                                                                                                    \
-		for (i = 0; i < count; i += n) {                                                   \
-			size_t left = grid->inner == 1 ? grid->columns - at.column                 \
-						       : grid->inner - at.within;                  \
-                                                                                                   \
-			n = count - i < left ? count - i : left;                                   \
-			if (grid->inner == 1)                                                      \
-				flip_columns_##T(words + i, flags + at.column, shift, n);          \
-			else                                                                       \
-				flip_run_##T(words + i, flags[at.column], shift, n);               \
-			at.column = grid->inner == 1 || at.column + 1 == grid->columns             \
-					    ? 0                                                    \
-					    : at.column + 1;                                       \
-			at.within = 0;                                                             \
+		for (i = 0; i < count; i += n, at.within = 0) {                                    \
+			n = grid->inner - at.within;                                               \
+			n = count - i < n ? count - i : n;                                         \
+			if (flags[at.column])                                                      \
+				flip_run_##T(words + i, bit, n);                                   \
+			at.column = at.column + 1 == grid->columns ? 0 : at.column + 1;            \
 		}                                                                                  \
 	}
 
 FOR_EACH_WORD(DEFINE_FLIPS)
 
+/* From so many words on that share row and column, they are flipped faster together. */
+#define LONG_RUN 64
+
+bool grid_has_row_flags(const struct grid *grid)
+{
+	return grid->inner > 1 && grid->inner < LONG_RUN && grid->rows > 1 &&
+	       grid->columns <= GRID_LINES_MAX / grid->inner;
+}
+
+uint8_t *grid_row_flags(const struct grid *grid, const uint8_t *flags)
+{
+	uint8_t *of_row = malloc(grid->columns * grid->inner);
+	size_t column;
+
+	for (column = 0; of_row && column < grid->columns; column++)
+		memset(of_row + column * grid->inner, flags[column], grid->inner);
+	return of_row;
+}
+
+void grid_flip_row(size_t length, const uint8_t *flags, size_t first, void *words, unsigned width,
+		   size_t count)
+{
+	size_t at = first % length;
+
+#define CALL(T) flip_row_##T(length, flags, at, words, (T)((T)1 << (width - 1)), count)
+	DISPATCH_WORD(width, CALL)
+#undef CALL
+}
+
 void grid_flip(const struct grid *grid, const uint8_t *flags, size_t first, void *words,
 	       unsigned width, size_t count)
 {
-#define CALL(T) flip_##T(grid, flags, first, words, width - 1, count)
+	if (grid->inner == 1) {
+		grid_flip_row(grid->columns, flags, first, words, width, count);
+		return;
+	}
+#define CALL(T) flip_##T(grid, flags, first, words, (T)((T)1 << (width - 1)), count)
 	DISPATCH_WORD(width, CALL)
 #undef CALL
 }

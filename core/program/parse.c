@@ -21,6 +21,14 @@ int parse_truncated(struct parser *p)
 	return parse_broken(p, "cut short, or a number is malformed");
 }
 
+int parse_count_slots(struct parser *p, const struct literal *literal)
+{
+	if (literal->coding == LITERAL_RANS)
+		p->slots += (uint64_t)literal->tables << literal->bits;
+	return p->slots > PROGRAM_MAX_SLOTS ? parse_broken(p, "its tables have too many slots")
+					    : BREVIS_OK;
+}
+
 int parse_literal(struct parser *p, unsigned coding, unsigned width, size_t count,
 		  struct literal *out)
 {
@@ -31,7 +39,12 @@ int parse_literal(struct parser *p, unsigned coding, unsigned width, size_t coun
 	if (!checked_add(p->library_bytes, literal_library_bytes(out), &p->library_bytes) ||
 	    p->library_bytes > PROGRAM_MAX_LIBRARY_BYTES)
 		return parse_broken(p, "its Zstandard and LZMA2 literals yield too much");
-	return BREVIS_OK;
+	return parse_count_slots(p, out);
+}
+
+static int too_many_words(struct parser *p)
+{
+	return parse_broken(p, "its nodes yield too many words");
 }
 
 /* ---- the operators --------------------------------------------------------------------------- */
@@ -215,8 +228,8 @@ static int parse_pack(struct parser *p, struct node *node, unsigned s, struct ch
 		return parse_broken(p, "pack of fewer than 2 words");
 	if (node->width % k)
 		return parse_broken(p, "pack count does not divide the width");
-	if (node->count > SIZE_MAX / k)
-		return parse_broken(p, "pack of too many words");
+	if (node->count > PROGRAM_MAX_WORDS / k)
+		return too_many_words(p);
 	node->times = k;
 	node->arity = 1;
 	children->width[0] = node->width / k;
@@ -239,24 +252,26 @@ static const struct syntax {
 	[OP_FLIP] = {parse_flip, false},
 };
 
-static int parse_node(struct parser *p, unsigned width, size_t count, unsigned depth);
+static int parse_node(struct parser *p, unsigned width, size_t count, unsigned depth, size_t reads);
 
 static int parse_children(struct parser *p, struct node *node, const struct children *children)
 {
 	struct program *program = p->program;
+	size_t reads = node->op == OP_REPEAT ? node->reads * node->times : node->reads;
 	unsigned i, child;
 	int status = BREVIS_OK;
 
 	for (i = 0; i < node->arity && !status; i++) {
 		child = program->size;
-		status = parse_node(p, children->width[i], children->count[i], node->depth + 1);
+		status = parse_node(p, children->width[i], children->count[i], node->depth + 1,
+				    reads);
 		if (!status && i + 1 < node->arity)
 			program->nodes[child].next = program->size;
 	}
 	return status;
 }
 
-static int parse_node(struct parser *p, unsigned width, size_t count, unsigned depth)
+static int parse_node(struct parser *p, unsigned width, size_t count, unsigned depth, size_t reads)
 {
 	const uint8_t *begin = p->in.at;
 	unsigned byte = span_u8(&p->in);
@@ -275,9 +290,16 @@ static int parse_node(struct parser *p, unsigned width, size_t count, unsigned d
 		return parse_broken(p, "nested too deeply");
 	if (p->program->size == PROGRAM_MAX_NODES)
 		return parse_broken(p, "too many nodes");
+	/* This bounds the next product of reads too: no repeat has more reads than words. */
+	if (count > (PROGRAM_MAX_WORDS - p->words) / reads)
+		return too_many_words(p);
+	p->words += reads * count;
 	node = &p->program->nodes[p->program->size++];
-	*node = (struct node){
-		.op = (enum operation)op, .width = width, .count = count, .depth = depth};
+	*node = (struct node){.op = (enum operation)op,
+			      .width = width,
+			      .count = count,
+			      .depth = depth,
+			      .reads = reads};
 	status = operators[op].parse(p, node, s, &children);
 	node->bytes = (size_t)(p->in.at - begin);
 	if (!status)
@@ -297,7 +319,7 @@ int program_parse(struct span in, unsigned width, size_t count, const struct cod
 		return parse_broken(&p, "width out of range");
 	if (!count)
 		return parse_broken(&p, "of no words");
-	status = parse_node(&p, width, count, 1);
+	status = parse_node(&p, width, count, 1, 1);
 	if (!status && span_left(&p.in))
 		return parse_broken(&p, "bytes after its end");
 	return status;

@@ -84,10 +84,10 @@ static int parse_class_numbers(struct parser *p, struct route_classes *classes)
 	if (!classes->column_classes || classes->column_classes > ROUTE_MAX_CLASSES)
 		return parse_broken(p, "route with a number of column classes out of range");
 	if (classes->classes < 2 || classes->classes > ROUTE_MAX_CLASSES)
-		return parse_broken(p, "route with a number of children out of range");
+		return parse_broken(p, "route with a number of classes out of range");
 	if ((classes->row_classes == 1 || classes->column_classes == 1) &&
 	    classes->classes != classes->row_classes * classes->column_classes)
-		return parse_broken(p, "route without a map, and not one child for each class");
+		return parse_broken(p, "route without a map, and not a table for each class");
 	return BREVIS_OK;
 }
 
@@ -121,19 +121,18 @@ int parse_route(struct parser *p, struct node *node, unsigned s, struct children
 	int status = parse_grid(p, node);
 
 	(void)s;
+	(void)children;
 	if (!status)
 		status = parse_classes(p, node);
 	if (status)
 		return status;
 	route_count(&node->grid, &node->classes, counts);
-	node->arity = node->classes.classes;
-	for (i = 0; i < node->arity; i++) {
+	for (i = 0; i < node->classes.classes; i++)
 		if (!counts[i])
 			return parse_broken(p, "route with a class of no words");
-		children->width[i] = node->width;
-		children->count[i] = counts[i];
-	}
-	return BREVIS_OK;
+	status = literal_parse_routed(&p->in, node->width, node->count, node->classes.classes,
+				      &node->literal, p->err);
+	return status ? status : parse_count_slots(p, &node->literal);
 }
 
 int parse_flip(struct parser *p, struct node *node, unsigned s, struct children *children)

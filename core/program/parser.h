@@ -11,6 +11,8 @@ struct parser {
 	struct program *program;
 	uint64_t side_words;    /* of all literals so far that are parameters */
 	uint64_t library_bytes; /* that all literals so far need libraries for */
+	uint64_t slots;         /* of all tables so far */
+	uint64_t words;         /* that all nodes so far yield */
 	struct brevis_error *err;
 };
 
@@ -29,6 +31,9 @@ int parse_truncated(struct parser *p);
 /** Reads a literal behind its op byte, and counts what it costs. */
 int parse_literal(struct parser *p, unsigned coding, unsigned width, size_t count,
 		  struct literal *out);
+
+/** Counts the slots of a literal's own tables; parse_literal has done so. */
+int parse_count_slots(struct parser *p, const struct literal *literal);
 
 /*
  * Each reads the parameters of a node from behind its op byte and s, the small number there; checks

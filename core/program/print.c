@@ -195,12 +195,35 @@ static bool print_words(const struct node *node, struct buffer *out)
 	return !status;
 }
 
-static void print_leaf(const struct node *node, struct buffer *out)
+/* Numbers stand behind a single underscore, everything else in braces. */
+static void print_detail(const char *detail, struct buffer *out)
 {
+	bool plain = detail[strspn(detail, "0123456789")] == '\0';
+
+	if (!*detail)
+		return;
+	put(out, plain ? "_" : "_{");
+	put(out, detail);
+	if (!plain)
+		put(out, "}");
+}
+
+static void print_leaf(const struct program *program, unsigned index, struct buffer *out)
+{
+	const struct node *node = &program->nodes[index];
 	struct detail d = {.size = 0};
 
 	if (node->op == OP_CONST) {
 		add(&d, "const%u,%zu(%" PRIu64 ")", node->width, node->count, node->value);
+		put(out, d.text);
+		return;
+	}
+	if (node->op == OP_ROUTE) {
+		d = detail_of(program, index);
+		put(out, "route");
+		print_detail(d.text, out);
+		d.size = 0;
+		add(&d, "(%u-bit {%zu B})", node->width, node->bytes);
 		put(out, d.text);
 		return;
 	}
@@ -215,19 +238,6 @@ static void print_leaf(const struct node *node, struct buffer *out)
 	put(out, d.text);
 }
 
-/* Numbers stand behind a single underscore, everything else in braces. */
-static void print_detail(const char *detail, struct buffer *out)
-{
-	bool plain = detail[strspn(detail, "0123456789")] == '\0';
-
-	if (!*detail)
-		return;
-	put(out, plain ? "_" : "_{");
-	put(out, detail);
-	if (!plain)
-		put(out, "}");
-}
-
 static void print_node(const struct program *program, unsigned index, struct buffer *out)
 {
 	const struct node *node = &program->nodes[index];
@@ -235,7 +245,7 @@ static void print_node(const struct program *program, unsigned index, struct buf
 	unsigned i, child = index + 1;
 
 	if (!node->arity) {
-		print_leaf(node, out);
+		print_leaf(program, index, out);
 		return;
 	}
 	d = detail_of(program, index);

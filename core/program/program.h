@@ -29,7 +29,7 @@ enum operation {
 	OP_MAP = 5,    /* a bijection of each word */
 	OP_SCAN = 6,   /* the first word and steps from each word to the next */
 	OP_MERGE = 7,  /* fields of words, each a stream of its own; the highest bits first */
-	OP_ROUTE = 8,  /* streams for classes of rows and columns */
+	OP_ROUTE = 8,  /* words with a table for each class of rows and columns */
 	OP_ESCAPE = 9, /* narrow codes, and wide words where they do not suffice */
 	OP_PACK = 10,  /* words made of several narrower ones */
 	OP_FLIP = 11   /* the highest bit, inverted in some columns */
@@ -41,6 +41,14 @@ enum operation {
 #define PROGRAM_MAX_WIDTH         64
 #define PROGRAM_MAX_SIDE_WORDS    4194304  /* of all classes, maps and flags together */
 #define PROGRAM_MAX_LIBRARY_BYTES 33554432 /* that all Zstandard and LZMA2 literals yield */
+#define PROGRAM_MAX_SLOTS         1048576  /* of the tables of all routes and rANS literals */
+
+/**
+ * Of all nodes together, each as often as repeats read it: bounds the time of an execution. What a
+ * writer cuts into pieces of at most 8 MiB stays below it: without packs, 64 nodes of 8 Mi words
+ * have as many; without escapes, each of the 6 levels has a word for each bit at most.
+ */
+#define PROGRAM_MAX_WORDS 536870912
 
 /** How the wire names the cuts of a merge. */
 enum merge_form {
@@ -62,11 +70,12 @@ struct node {
 	unsigned next;  /* the next child of the same parent, if there is one */
 	unsigned end;   /* the first node that is no descendant */
 	size_t bytes;   /* that it takes, without its children */
+	size_t reads;   /* how often repeats above read all of its words */
 
 	unsigned form;  /* merge: enum merge_form; map, scan: the function */
 	uint64_t value; /* const: the word; map: the argument; scan: the first word; escape: base */
 	size_t times;   /* repeat, pack: k; escape: the number of escaped words */
-	struct literal literal;
+	struct literal literal;       /* lit, route */
 	struct grid grid;             /* route, flip */
 	struct route_classes classes; /* route */
 	const uint8_t *flags;         /* flip: one for each column */
@@ -122,9 +131,17 @@ void program_put_scan(struct buffer *out, enum scan_function f, uint64_t first);
 /** A merge of arity children of these widths, in its canonical form. */
 void program_put_merge(struct buffer *out, const unsigned *widths, unsigned arity);
 
-/** A route; the classes' arrays hold as many words as the grid says, and are copied. */
+/**
+ * The whole of a route, which has no children: words as core/entropy/literal.h lays them out, of at
+ * most LITERAL_SYMBOL_BITS bits, as many as the grid has; each class must have some.
+ */
 int program_put_route(struct buffer *out, const struct grid *grid,
-		      const struct route_classes *classes, struct brevis_error *err);
+		      const struct route_classes *classes, const void *words, unsigned width,
+		      struct brevis_error *err);
+
+/** The first part of a route: up to its classes. Parameters, tables and payload are to follow. */
+int program_put_classes(struct buffer *out, const struct grid *grid,
+			const struct route_classes *classes, struct brevis_error *err);
 
 /** An escape with codes of width bits for words from base on, and this many escaped words. */
 void program_put_escape(struct buffer *out, unsigned width, uint64_t base, size_t escaped);

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/program/route.h"
 
-#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
-
-#include "core/program/dispatch.h"
-
-/* Words that are looked at together: classes often come in runs. */
-#define GROUP 8
 
 void route_count(const struct grid *grid, const struct route_classes *classes,
 		 size_t counts[ROUTE_MAX_CLASSES])
@@ -35,105 +30,91 @@ void route_count(const struct grid *grid, const struct route_classes *classes,
 	}
 }
 
-/* Classes of words of the row at.row, from the place at on. */
+/* The classes of the words of one row of this class, from the word at `at` of the row on. */
 static void classify_row(const struct grid *grid, const struct route_classes *classes,
-			 struct grid_place at, uint8_t *of_word, size_t count)
+			 unsigned row_class, size_t at, uint8_t *of_word, size_t count)
 {
-	const uint8_t *line =
-		classes->map ? classes->map + classes->of_row[at.row] * classes->column_classes
-			     : NULL;
-	size_t i, n;
+	const uint8_t *map =
+		classes->map ? classes->map + (size_t)row_class * classes->column_classes : NULL;
+	const uint8_t *of_column = classes->of_column + at / grid->inner;
+	size_t within = at % grid->inner, i, n;
 
-	if (!classes->of_column) {
-		memset(of_word, classes->of_row[at.row], count);
-	} else if (grid->inner == 1 && !line) {
-		memcpy(of_word, classes->of_column + at.column, count);
-	} else if (grid->inner == 1) {
-		for (i = 0; i < count; i++)
-			of_word[i] = line[classes->of_column[at.column + i]];
-	} else {
-		for (i = 0; i < count; i += n, at.column++, at.within = 0) {
-			uint8_t class = classes->of_column[at.column];
-
-			n = grid->inner - at.within < count - i ? grid->inner - at.within
-								: count - i;
-			memset(of_word + i, line ? line[class] : class, n);
-		}
+	for (i = 0; grid->inner == 1 && i < count; i++)
+		of_word[i] = map ? map[of_column[i]] : of_column[i];
+	for (i = 0; grid->inner > 1 && i < count; i += n, within = 0) {
+		n = grid->inner - within < count - i ? grid->inner - within : count - i;
+		memset(of_word + i, map ? map[*of_column] : *of_column, n);
+		of_column++;
 	}
 }
 
-void route_classify(const struct grid *grid, const struct route_classes *classes, size_t first,
-		    uint8_t *of_word, size_t count)
+/* The classes of rows that occur, one bit for each. Returns how many they are. */
+static unsigned find_used(const struct grid *grid, const struct route_classes *classes,
+			  uint32_t *used)
 {
-	struct grid_place at = grid_place(grid, first);
-	size_t left = grid->columns * grid->inner - (at.column * grid->inner + at.within);
-	size_t i, n;
-
-	for (i = 0; i < count; i += n) {
-		n = left < count - i ? left : count - i;
-		classify_row(grid, classes, at, of_word + i, n);
-		at = (struct grid_place){at.row + 1, 0, 0};
-		left = grid->columns * grid->inner;
-	}
-}
-
-static inline bool is_uniform(const uint8_t *group)
-{
-	uint64_t classes;
-
-	memcpy(&classes, group, GROUP);
-	return classes == group[0] * UINT64_C(0x0101010101010101);
-}
-
-void route_tally(const uint8_t *of_word, size_t count, size_t counts[ROUTE_MAX_CLASSES])
-{
-	/* Two tables, so that equal classes side by side do not wait for each other. */
-	size_t other[ROUTE_MAX_CLASSES] = {0};
+	unsigned number = 0, class;
 	size_t i;
-	unsigned j;
 
-	memset(counts, 0, ROUTE_MAX_CLASSES * sizeof(*counts));
-	for (i = 0; i + GROUP <= count; i += GROUP) {
-		if (is_uniform(of_word + i)) {
-			counts[of_word[i]] += GROUP;
-			continue;
-		}
-		for (j = 0; j < GROUP; j += 2) {
-			counts[of_word[i + j]]++;
-			other[of_word[i + j + 1]]++;
-		}
-	}
-	for (; i < count; i++)
-		counts[of_word[i]]++;
-	for (i = 0; i < ROUTE_MAX_CLASSES; i++)
-		counts[i] += other[i];
+	*used = classes->of_row ? 0 : 1;
+	for (i = 0; i < grid->rows && classes->of_row; i++)
+		*used |= UINT32_C(1) << classes->of_row[i];
+	for (class = 0; class < ROUTE_MAX_CLASSES; class ++)
+		number += *used >> class & 1;
+	return number;
 }
 
-#define DEFINE_GATHER(T)                                                                           \
-	static void gather_##T(T *words, const T *parts, const uint8_t *of_word, size_t *at,       \
-			       size_t count)                                                       \
-	{                                                                                          \
-		size_t i = 0, end;                                                                 \
-                                                                                                   \
-		while (i < count) {                                                                \
-			if (count - i >= GROUP && is_uniform(of_word + i)) {                       \
-				memcpy(words + i, parts + at[of_word[i]], GROUP * sizeof(T));      \
-				at[of_word[i]] += GROUP;                                           \
-				i += GROUP;                                                        \
-				continue;                                                          \
-			}                                                                          \
-			end = count - i < GROUP ? count : i + GROUP;                               \
-			for (; i < end; i++)                                                       \
-				words[i] = parts[at[of_word[i]]++];                                \
-		}                                                                                  \
-	}
-
-FOR_EACH_WORD(DEFINE_GATHER)
-
-void route_gather(void *words, const void *parts, unsigned width, const uint8_t *of_word,
-		  size_t at[ROUTE_MAX_CLASSES], size_t count)
+bool route_lines_make(struct route_lines *lines, const struct grid *grid,
+		      const struct route_classes *classes)
 {
-#define CALL(T) gather_##T(words, parts, of_word, at, count)
-	DISPATCH_WORD(width, CALL)
-#undef CALL
+	size_t length = grid->columns * grid->inner;
+	uint32_t used = 0;
+	unsigned number, i;
+
+	number = find_used(grid, classes, &used);
+	/* Columns must make a difference, and some line must serve for two rows. */
+	if (!classes->of_column || number >= grid->rows || length > GRID_LINES_MAX / number)
+		return true;
+	for (i = 0; i < classes->row_classes; i++) {
+		uint8_t *line = used >> i & 1 ? malloc(length) : NULL;
+
+		if (line)
+			classify_row(grid, classes, i, 0, line, length);
+		else if (used >> i & 1)
+			return false;
+		lines->of_row_class[i] = line;
+	}
+	return true;
+}
+
+void route_classify(const struct route_lines *lines, const struct grid *grid,
+		    const struct route_classes *classes, size_t first, uint8_t *of_word,
+		    size_t count)
+{
+	size_t length = grid->columns * grid->inner;
+	size_t row = first / length, at = first % length;
+
+	while (count) {
+		size_t n = length - at < count ? length - at : count;
+		unsigned class = classes->of_row ? classes->of_row[row] : 0;
+
+		if (!classes->of_column)
+			memset(of_word, (int)class, n);
+		else if (lines->of_row_class[class])
+			memcpy(of_word, lines->of_row_class[class] + at, n);
+		else
+			classify_row(grid, classes, class, at, of_word, n);
+		of_word += n;
+		count -= n;
+		row++;
+		at = 0;
+	}
+}
+
+void route_lines_release(struct route_lines *lines)
+{
+	unsigned i;
+
+	for (i = 0; i < ROUTE_MAX_CLASSES; i++)
+		free(lines->of_row_class[i]);
+	*lines = (struct route_lines){0};
 }

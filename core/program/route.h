@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Classes of words by row and column, and how route puts the streams of the classes together. */
+/** Classes of words by row and column, which choose the tables of a route. */
 #ifndef CORE_PROGRAM_ROUTE_H
 #define CORE_PROGRAM_ROUTE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,18 +25,23 @@ struct route_classes {
 void route_count(const struct grid *grid, const struct route_classes *classes,
 		 size_t counts[ROUTE_MAX_CLASSES]);
 
-/** Says of which class each of the words first to first + count is. */
-void route_classify(const struct grid *grid, const struct route_classes *classes, size_t first,
-		    uint8_t *of_word, size_t count);
-
-/** Counts the words of each class. */
-void route_tally(const uint8_t *of_word, size_t count, size_t counts[ROUTE_MAX_CLASSES]);
-
 /**
- * Gives each word the next one of its class: those of class k stand in parts, from word at[k] on.
- * at[] moves on.
+ * Says of which class words are: the classes of a row's words, worked out once for each class of
+ * rows that occurs, unless that takes more than GRID_LINES_MAX bytes. Zero-initialise, release with
+ * route_lines_release.
  */
-void route_gather(void *words, const void *parts, unsigned width, const uint8_t *of_word,
-		  size_t at[ROUTE_MAX_CLASSES], size_t count);
+struct route_lines {
+	uint8_t *of_row_class[ROUTE_MAX_CLASSES]; /* NULL: there is none */
+};
+
+/** Makes the lines that pay. False: out of memory. */
+bool route_lines_make(struct route_lines *lines, const struct grid *grid,
+		      const struct route_classes *classes);
+
+/** The classes of the words first to first + count, by the lines that were made. */
+void route_classify(const struct route_lines *lines, const struct grid *grid,
+		    const struct route_classes *classes, size_t first, uint8_t *of_word,
+		    size_t count);
+void route_lines_release(struct route_lines *lines);
 
 #endif

@@ -2,8 +2,12 @@
 /* Nodes with side information: their parameters are literals, each in its smallest coding. */
 #include "core/program/program.h"
 
+#include <stdlib.h>
+
 #include "core/base/bits.h"
+#include "core/base/error.h"
 #include "core/entropy/literal_encode.h"
+#include "core/entropy/routed_encode.h"
 
 static void put_grid(struct buffer *out, enum operation op, const struct grid *grid)
 {
@@ -19,8 +23,8 @@ static int put_side(struct buffer *out, const uint8_t *words, size_t count, unsi
 	return literal_encode(out, words, bit_length(limit - 1), count, NULL, err);
 }
 
-int program_put_route(struct buffer *out, const struct grid *grid,
-		      const struct route_classes *classes, struct brevis_error *err)
+int program_put_classes(struct buffer *out, const struct grid *grid,
+			const struct route_classes *classes, struct brevis_error *err)
 {
 	unsigned r = classes->row_classes, c = classes->column_classes;
 	int status = BREVIS_OK;
@@ -35,6 +39,41 @@ int program_put_route(struct buffer *out, const struct grid *grid,
 		status = put_side(out, classes->of_column, grid->columns, c, err);
 	if (!status && r > 1 && c > 1)
 		status = put_side(out, classes->map, (size_t)r * c, classes->classes, err);
+	return status;
+}
+
+struct classifier {
+	const struct grid *grid;
+	const struct route_classes *classes;
+	struct route_lines lines;
+};
+
+static void classify(void *ctx, size_t first, uint8_t *of_word, size_t count)
+{
+	const struct classifier *c = ctx;
+
+	route_classify(&c->lines, c->grid, c->classes, first, of_word, count);
+}
+
+int program_put_route(struct buffer *out, const struct grid *grid,
+		      const struct route_classes *classes, const void *words, unsigned width,
+		      struct brevis_error *err)
+{
+	uint32_t *counts = malloc((sizeof(*counts) << width) * classes->classes);
+	struct classifier classifier = {grid, classes, {{NULL}}};
+	struct rans_input in = {
+		(void *)words,    width,    grid->rows * grid->columns * grid->inner,
+		classes->classes, classify, &classifier};
+	int status = program_put_classes(out, grid, classes, err);
+
+	if (!status && (!counts || !route_lines_make(&classifier.lines, grid, classes)))
+		status = error_nomem(err);
+	if (!status) {
+		routed_count(&in, counts);
+		status = routed_encode(out, &in, counts, err);
+	}
+	route_lines_release(&classifier.lines);
+	free(counts);
 	return status;
 }
 

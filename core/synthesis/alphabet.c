@@ -10,7 +10,7 @@ static void fill_scales(struct alphabet *a, const uint32_t *counts, enum symbol_
 {
 	unsigned all = 1u << a->width, middle = 0, s;
 
-	a->plain = scale == SCALE_MAGNITUDE;
+	a->mask = scale == SCALE_MAGNITUDE ? all - 1 : scale == SCALE_SIGNED ? all / 2 - 1 : 0;
 	for (s = 0; s < all; s++)
 		if (counts[s] > counts[middle])
 			middle = s;
@@ -39,13 +39,13 @@ static void count_symbols(const struct words *in, uint32_t *counts)
 }
 
 int alphabet_init(struct alphabet *a, const struct words *in, const uint32_t *histogram,
-		  enum symbol_scale scale, struct brevis_error *err)
+		  enum symbol_scale scale, unsigned fold, struct brevis_error *err)
 {
 	size_t all = (size_t)1 << in->width;
 	uint32_t *counts = calloc(all, sizeof(*counts));
 	unsigned s;
 
-	*a = (struct alphabet){.width = in->width};
+	*a = (struct alphabet){.width = in->width, .fold = fold};
 	a->of_symbol = calloc(3 * all, sizeof(*a->of_symbol));
 	if (!counts || !a->of_symbol) {
 		free(counts);
@@ -58,10 +58,13 @@ int alphabet_init(struct alphabet *a, const struct words *in, const uint32_t *hi
 		memcpy(counts, histogram, sizeof(*counts) * all);
 	else
 		count_symbols(in, counts);
+	a->is_plain = in->width == 8 && fold == ALPHABET_FOLD;
 	for (s = 0; s < all; s++) {
-		a->of_symbol[s] = (uint16_t)a->count;
-		if (counts[s])
+		bool known = a->count && (unsigned)a->symbols[a->count - 1] >> fold == s >> fold;
+
+		if ((counts[s] || a->is_plain) && !known)
 			a->symbols[a->count++] = (uint16_t)s;
+		a->of_symbol[s] = (uint16_t)(a->count ? a->count - 1 : 0);
 	}
 	fill_scales(a, counts, scale);
 	free(counts);

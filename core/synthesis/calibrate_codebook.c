@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/bits.h"
+#include "core/base/bytes.h"
 #include "core/base/error.h"
 #include "core/entropy/codebook.h"
 #include "core/entropy/codebook_encode.h"
@@ -21,6 +22,14 @@
 /* Tensors in which a table of their own matters. */
 #define SMALL_MIN 64
 #define SMALL_MAX ((size_t)1 << 16)
+
+/* Floats above so many are coded by kernels, which have tables of their own; and words of them
+ * that are looked at, because there is little time for them. */
+#define FLOATS_MAX      ((size_t)1 << 14)
+#define FLOAT_WORDS_MAX ((size_t)1 << 18)
+
+/* The field of floats that is worth a table, as the usual program cuts it. */
+#define FLOAT_BITS 8
 
 /* Fewer small tensors of one kind of words have no tables in common. */
 #define TENSORS_MIN 8
@@ -43,21 +52,33 @@ struct group {
 	struct cells cells;
 };
 
+/* Floats whose field is known beforehand. */
+static bool is_known(unsigned width, bool is_float)
+{
+	return is_float && (width == 16 || width == 32);
+}
+
+static bool is_of_few(const struct sample_tensor *t)
+{
+	return t->count >= SMALL_MIN &&
+	       t->count < (is_known(t->width, t->kind->is_float) ? FLOATS_MAX : SMALL_MAX + 1);
+}
+
 static bool is_small(const struct sample_tensor *t, unsigned width, bool is_float)
 {
-	return t->width == width && t->kind->is_float == is_float && t->count >= SMALL_MIN &&
-	       t->count <= SMALL_MAX;
+	return t->width == width && t->kind->is_float == is_float && is_of_few(t);
 }
 
 /* Gathers the words. Their count is 0 if there are too few tensors. */
 static int gather(struct group *g, const struct sample_tensor *tensors, size_t count,
 		  unsigned width, bool is_float, struct brevis_error *err)
 {
+	size_t most = is_known(width, is_float) ? FLOAT_WORDS_MAX : WORDS_MAX;
 	size_t total = 0, found = 0, i;
 	uint8_t *to;
 
 	for (i = 0; i < count; i++) {
-		if (!is_small(&tensors[i], width, is_float) || total + tensors[i].count > WORDS_MAX)
+		if (!is_small(&tensors[i], width, is_float) || total + tensors[i].count > most)
 			continue;
 		total += tensors[i].count;
 		found++;
@@ -68,7 +89,7 @@ static int gather(struct group *g, const struct sample_tensor *tensors, size_t c
 	if (!to)
 		return BREVIS_E_NOMEM;
 	for (i = 0, total = 0; i < count; i++) {
-		if (!is_small(&tensors[i], width, is_float) || total + tensors[i].count > WORDS_MAX)
+		if (!is_small(&tensors[i], width, is_float) || total + tensors[i].count > most)
 			continue;
 		memcpy(to + total * (width / 8), tensors[i].words, tensors[i].count * (width / 8));
 		total += tensors[i].count;
@@ -78,22 +99,27 @@ static int gather(struct group *g, const struct sample_tensor *tensors, size_t c
 }
 
 /* Cuts out the field that is worth a table. */
-static int cut_symbols(struct group *g, bool *found, struct brevis_error *err)
+static int cut_symbols(struct group *g, bool is_float, bool *found, struct brevis_error *err)
 {
 	struct stream s = {.words = g->words};
+	unsigned width = g->words.width;
 	struct partition cut;
 	unsigned begin, end;
-	int status = stream_price(&s, err);
+	int status;
 
+	*found = is_known(width, is_float);
+	if (*found)
+		return expand_fields(&g->words, width - 1 - FLOAT_BITS, FLOAT_BITS, &g->symbols,
+				     err);
+	status = stream_price(&s, err);
 	free(s.upper);
-	*found = false;
 	if (status)
 		return status;
 	stream_price_cut(&s, &cut);
 	if (!price_symbols(&s, &cut, &begin, &end) || end - begin > LITERAL_SYMBOL_BITS)
 		return BREVIS_OK;
 	*found = true;
-	return expand_fields(&g->words, g->words.width - end, end - begin, &g->symbols, err);
+	return expand_fields(&g->words, width - end, end - begin, &g->symbols, err);
 }
 
 /* Counts the blocks' words in cells by the mean scale of the block. */
@@ -146,13 +172,22 @@ static void fill_gaps(uint32_t *histogram, unsigned width)
 		histogram[s] += !histogram[s];
 }
 
-/* The table of a class. */
+static bool has_two(const uint32_t *histogram, unsigned width)
+{
+	unsigned n = 0, s;
+
+	for (s = 0; s < 1u << width && n < 2; s++)
+		n += histogram[s] > 0;
+	return n == 2;
+}
+
+/* The table of a class; none for a single symbol, which has no need of one. */
 static int put_class(struct group *g, const struct joining *joining, unsigned number,
 		     struct buffer *out, struct brevis_error *err)
 {
 	uint32_t *histogram = calloc((size_t)1 << g->symbols.width, sizeof(*histogram));
 	unsigned cell, s;
-	int status;
+	int status = BREVIS_OK;
 
 	if (!histogram)
 		return error_nomem(err);
@@ -163,7 +198,8 @@ static int put_class(struct group *g, const struct joining *joining, unsigned nu
 			histogram[g->alphabet.symbols[s]] += 16 * counts[s];
 	}
 	fill_gaps(histogram, g->symbols.width);
-	status = codebook_put_table(out, histogram, g->symbols.width, err);
+	if (has_two(histogram, g->symbols.width))
+		status = codebook_put_table(out, histogram, g->symbols.width, err);
 	free(histogram);
 	return status;
 }
@@ -174,12 +210,13 @@ static int learn(struct group *g, bool is_float, struct buffer *tables, unsigned
 	struct joining joining;
 	unsigned i;
 	int status = alphabet_init(&g->alphabet, &g->symbols, NULL,
-				   is_float ? SCALE_MAGNITUDE : SCALE_DISTANCE, err);
+				   is_float ? SCALE_MAGNITUDE : SCALE_DISTANCE, 0, err);
 
 	if (status)
 		return status;
-	g->cells = (struct cells){CELLS_MAX, 1, g->alphabet.count,
-				  calloc((size_t)CELLS_MAX * g->alphabet.count, sizeof(uint32_t))};
+	g->cells =
+		(struct cells){CELLS_MAX, 1, g->alphabet.count,
+			       calloc((size_t)CELLS_MAX * g->alphabet.count, sizeof(uint32_t)), 1};
 	if (!g->cells.counts) {
 		status = error_nomem(err);
 		goto out;
@@ -207,12 +244,33 @@ static int learn_group(const struct sample_tensor *tensors, size_t count, unsign
 	int status = gather(&g, tensors, count, width, is_float, err);
 
 	if (!status && g.words.count)
-		status = cut_symbols(&g, &found, err);
+		status = cut_symbols(&g, is_float, &found, err);
 	if (!status && found)
 		status = learn(&g, is_float, tables, tables_count, err);
 	words_free(&g.words);
 	words_free(&g.symbols);
 	return status;
+}
+
+/* Bits that the field of floats takes that is worth a table. */
+static void price_floats(const struct sample_tensor *t, const struct codebook *codebook,
+			 uint64_t *bits)
+{
+	const uint8_t *bytes = t->words;
+	unsigned shift = t->width - 1 - FLOAT_BITS;
+	uint32_t histogram[1 << FLOAT_BITS] = {0};
+	size_t i;
+
+	for (i = 0; i < t->count; i++) {
+		uint32_t word =
+			t->width == 16 ? load_le16(bytes + 2 * i) : load_le32(bytes + 4 * i);
+
+		histogram[word >> shift & ((1 << FLOAT_BITS) - 1)]++;
+	}
+	if (codebook)
+		*bits = codebook_literal_cost(codebook, histogram, FLOAT_BITS, t->count);
+	else
+		*bits = literal_cost(histogram, FLOAT_BITS, t->count);
 }
 
 /* Bits that the cheapest cut of a tensor takes. */
@@ -235,9 +293,15 @@ static int price_tensor(const struct sample_tensor *t, const struct codebook *co
 {
 	const struct words bytes = {t->words, t->width, t->count};
 	struct words words;
-	void *to = words_copy(&bytes, &words, err);
 	int status = BREVIS_E_NOMEM;
+	void *to;
 
+	if (is_known(t->width, t->kind->is_float)) {
+		price_floats(t, NULL, own);
+		price_floats(t, codebook, shared);
+		return BREVIS_OK;
+	}
+	to = words_copy(&bytes, &words, err);
 	if (!to)
 		return status;
 	fields_to_bytes(to, t->width, t->count);
@@ -260,10 +324,10 @@ static int pays(const struct sample_tensor *tensors, size_t count, const struct 
 	if (status)
 		return status;
 	for (i = 0; i < count; i++)
-		small += tensors[i].count >= SMALL_MIN && tensors[i].count <= SMALL_MAX;
+		small += is_of_few(&tensors[i]);
 	step = small / PRICED_MAX + 1;
 	for (i = 0, small = 0; i < count && !status; i++) {
-		if (tensors[i].count < SMALL_MIN || tensors[i].count > SMALL_MAX || small++ % step)
+		if (!is_of_few(&tensors[i]) || small++ % step)
 			continue;
 		status = price_tensor(&tensors[i], codebook, &own, &shared, err);
 		if (!status && shared < own)

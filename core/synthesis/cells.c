@@ -5,63 +5,103 @@
 #include <string.h>
 
 #include "core/base/error.h"
+#include "core/entropy/literal.h"
 #include "core/entropy/log2.h"
 #include "core/entropy/words.h"
 
 /* Groups of cells that joining begins with. */
 #define GROUPS_MAX 32
 
-/* What a class costs beside its words, in bits: a node with its parameters; each symbol's share. */
-#define CLASS_COST  88
-#define SYMBOL_COST 5
+/* What a class costs beside its words, in bits: where its table begins; each symbol's share. */
+#define CLASS_COST  24
+#define SYMBOL_COST 4
 
 /* ---- cells ---------------------------------------------------------------------------------- */
 
-ALWAYS_INLINE void count_words(const void *words, unsigned size, const struct grid *grid,
-			       const struct alphabet *alphabet, const struct levels *rows,
-			       const uint32_t *column_at, size_t stride, const struct cells *out)
+/* Words whose cells are found at a time. */
+#define PLACES 512
+
+/* Where the counts of words of a plain alphabet are: a loop that compilers vectorise. */
+static void find_plain_places(const uint8_t *codes, const uint16_t *column_at, size_t count,
+			      uint16_t *places)
 {
-	size_t i, r, c, k;
+	size_t i;
 
-	for (r = 0; r < grid->rows; r += stride) {
-		uint32_t *row = out->counts + (size_t)rows->of[r] * out->columns * out->symbols;
+	for (i = 0; i < count; i++)
+		places[i] = (uint16_t)(column_at[i] + (codes[i] >> ALPHABET_FOLD));
+}
 
-		i = r * grid->columns * grid->inner;
-		for (c = 0; c < grid->columns; c++) {
-			uint32_t *cell = row + column_at[c];
+ALWAYS_INLINE void find_places(const void *words, unsigned size, size_t first,
+			       const uint16_t *of_symbol, const uint16_t *column_at, size_t count,
+			       uint16_t *places)
+{
+	size_t i;
 
-			for (k = 0; k < grid->inner; k++)
-				cell[alphabet->of_symbol[word_get(words, size, i++)]]++;
-		}
+	for (i = 0; i < count; i++)
+		places[i] = (uint16_t)(column_at[i] + of_symbol[word_get(words, size, first + i)]);
+}
+
+/* Counts words of a row. column_at: where the counts of the column of each are. */
+static void count_words(const struct words *in, size_t first, size_t count,
+			const struct alphabet *alphabet, const uint16_t *column_at,
+			uint32_t *row_counts)
+{
+	uint16_t places[PLACES];
+	size_t n, i;
+
+	for (; count; count -= n, first += n, column_at += n) {
+		n = count < PLACES ? count : PLACES;
+		if (alphabet->is_plain)
+			find_plain_places((const uint8_t *)in->data + first, column_at, n, places);
+		else if (in->width <= 8)
+			find_places(in->data, 1, first, alphabet->of_symbol, column_at, n, places);
+		else
+			find_places(in->data, 2, first, alphabet->of_symbol, column_at, n, places);
+		for (i = 0; i < n; i++)
+			row_counts[places[i]]++;
 	}
+}
+
+/* Where the counts of each place in a row are, counted from its row of cells; 16 times 2^12 at
+ * most. */
+static uint16_t *make_places(const struct grid *grid, const struct levels *columns,
+			     unsigned symbols)
+{
+	uint16_t *column_at = malloc(sizeof(*column_at) * grid->columns * grid->inner);
+	uint16_t *to = column_at;
+	size_t c, i;
+
+	for (c = 0; column_at && c < grid->columns; c++)
+		for (i = 0; i < grid->inner; i++)
+			*to++ = (uint16_t)(columns->of[c] * symbols);
+	return column_at;
 }
 
 int cells_count(const struct words *in, const struct grid *grid, const struct alphabet *alphabet,
 		const struct levels *rows, const struct levels *columns, size_t stride,
 		struct cells *out, struct brevis_error *err)
 {
-	uint32_t *column_at = malloc(sizeof(*column_at) * grid->columns);
-	size_t c, i;
+	size_t cells = (size_t)rows->count * columns->count, length = grid->columns * grid->inner;
+	size_t part = (length + stride - 1) / stride, parts = length / part, r, i;
+	uint16_t *column_at = make_places(grid, columns, alphabet->count);
 
-	/* Few rows say too little of their levels. */
-	if (grid->rows / stride < 16 * (size_t)LEVELS_MAX)
-		stride = 1;
-	*out = (struct cells){rows->count, columns->count, alphabet->count, NULL};
-	out->counts = calloc((size_t)rows->count * columns->count * alphabet->count,
-			     sizeof(*out->counts));
+	*out = (struct cells){rows->count, columns->count, alphabet->count, NULL, stride};
+	out->counts = calloc(cells * alphabet->count, sizeof(*out->counts));
 	if (!column_at || !out->counts) {
 		free(column_at);
 		free(out->counts);
 		return error_nomem(err);
 	}
-	for (c = 0; c < grid->columns; c++)
-		column_at[c] = columns->of[c] * alphabet->count;
-	if (in->width <= 8)
-		count_words(in->data, 1, grid, alphabet, rows, column_at, stride, out);
-	else
-		count_words(in->data, 2, grid, alphabet, rows, column_at, stride, out);
-	for (i = 0; stride > 1 && i < (size_t)rows->count * columns->count * alphabet->count; i++)
-		out->counts[i] *= (uint32_t)stride;
+	for (r = 0; r < grid->rows; r++) {
+		/* Neighbouring rows are looked at in different parts. */
+		size_t from = r * 7 % parts * part;
+
+		count_words(in, r * length + from, part, alphabet, column_at + from,
+			    out->counts + (size_t)rows->of[r] * out->columns * out->symbols);
+	}
+	/* Parts need not be as small as one stride-th exactly. */
+	for (i = 0; stride > 1 && i < cells * alphabet->count; i++)
+		out->counts[i] = (uint32_t)(((uint64_t)out->counts[i] * length + part / 2) / part);
 	free(column_at);
 	return BREVIS_OK;
 }
@@ -104,7 +144,7 @@ void cells_join_columns(struct cells *cells)
 void cells_halve(struct cells *cells)
 {
 	struct cells half = {(cells->rows + 1) / 2, (cells->columns + 1) / 2, cells->symbols,
-			     cells->counts};
+			     cells->counts, cells->stride};
 	unsigned r, c;
 
 	/* A cell of the halves stands where nothing is read any more. */
@@ -129,68 +169,70 @@ struct group {
 	uint32_t *counts;
 	uint64_t cost;
 	uint64_t gain; /* what joining it with the next one would add to the costs, at least 0 */
+	unsigned end;  /* of the run */
 };
 
 struct classifier {
 	unsigned symbols;
-	unsigned count; /* groups */
+	uint64_t symbol_cost; /* of a symbol in a class, in bits */
+	unsigned folded;      /* symbols that are looked at as one */
+	unsigned count;       /* groups */
 	struct group groups[GROUPS_MAX];
-	uint8_t group_of[CELLS_MAX]; /* of a cell */
 	uint32_t *memory;
+
+	unsigned best; /* groups that cost least so far, and what they cost */
+	uint64_t best_cost;
+	unsigned best_ends[CLASSES_MAX];
 };
 
-/* Cost in bits of words with these counts, plus `more` if that is not NULL, and of their table. */
-static uint64_t words_cost(const uint32_t *counts, const uint32_t *more, unsigned symbols)
+/* Cost in bits of words with these counts and those of `more`, and of their table. */
+ALWAYS_INLINE uint64_t words_cost(const struct classifier *k, const uint32_t *counts,
+				  const uint32_t *more)
 {
 	uint64_t total = 0, own = 0;
 	unsigned distinct = 0;
 	unsigned i;
 
-	for (i = 0; i < symbols; i++) {
+	for (i = 0; i < k->symbols; i++) {
 		uint32_t n = counts[i] + (more ? more[i] : 0);
 
-		if (!n)
-			continue;
 		total += n;
 		own += log2_weighted(n);
-		distinct++;
+		distinct += n < k->folded ? n : k->folded;
 	}
 	if (!total)
 		return 0;
 	return ((total * log2_fixed((uint32_t)total) - own) >> LOG2_FRACTION) + CLASS_COST +
-	       SYMBOL_COST * (uint64_t)distinct;
+	       (uint64_t)distinct * k->symbol_cost;
 }
+
+/* Joining can save a table: what it adds is kept as an offset that is never negative. */
+#define NO_GAIN (UINT64_C(1) << 40)
 
 static void price_pair(struct classifier *k, unsigned i)
 {
 	struct group *a = &k->groups[i];
-	uint64_t joined;
 
-	if (i + 1 >= k->count)
-		return;
-	joined = words_cost(a->counts, a[1].counts, k->symbols);
-	/* Joining can save a table: the cost is kept as an offset that is never negative. */
-	a->gain = joined + (UINT64_C(1) << 40) - a->cost - a[1].cost;
+	if (i + 1 < k->count)
+		a->gain = words_cost(k, a->counts, a[1].counts) + NO_GAIN - a->cost - a[1].cost;
 }
 
 static void join(struct classifier *k, unsigned at)
 {
 	struct group *a = &k->groups[at];
-	unsigned i;
 
 	add(a->counts, a[1].counts, k->symbols);
-	a->cost = words_cost(a->counts, NULL, k->symbols);
+	a->cost += a[1].cost + a->gain - NO_GAIN;
+	a->end = a[1].end;
 	k->count--;
 	memmove(a + 1, a + 2, sizeof(*a) * (k->count - at - 1));
-	for (i = 0; i < CELLS_MAX; i++)
-		if (k->group_of[i] > at)
-			k->group_of[i]--;
 	if (at)
 		price_pair(k, at - 1);
 	price_pair(k, at);
 }
 
-/* Symbols of the alphabet that agree but for the dropped bits are one. */
+/* Adds counts; symbols of the alphabet that agree but for the dropped bits are one. Returns how
+ * many there are. */
 static unsigned fold(const struct alphabet *alphabet, unsigned dropped, const uint32_t *from,
 		     uint32_t *to)
 {
@@ -201,74 +243,96 @@ static unsigned fold(const struct alphabet *alphabet, unsigned dropped, const ui
 		bool same =
 			i && alphabet->symbols[i] >> dropped == alphabet->symbols[i - 1] >> dropped;
 
-		if (same)
-			to[n - 1] += from[i];
-		else
-			to[n++] = from[i];
+		n += !same;
+		to[n - 1] += from[i];
 	}
 	return n;
 }
 
+/* A cell in the order of scales. */
 struct cell_scale {
-	uint64_t mean; /* 8 fraction bits */
+	uint64_t key; /* mean scale, 8 fraction bits, and the cell's number */
 	uint64_t words;
-	unsigned cell;
 };
 
-static int compare_scales(const void *a, const void *b)
-{
-	const struct cell_scale *x = a, *y = b;
+#define CELL_BITS 16
 
-	if (x->mean != y->mean)
-		return x->mean < y->mean ? -1 : 1;
-	return x->cell < y->cell ? -1 : 1;
+static unsigned cell_number(const struct cell_scale *scale)
+{
+	return (unsigned)(scale->key & low_bits(CELL_BITS));
+}
+
+/* Shell's way: there are at most CELLS_MAX. */
+static void sort_scales(struct cell_scale *order, unsigned n)
+{
+	static const unsigned gaps[] = {57, 23, 10, 4, 1};
+	unsigned g, i, j;
+
+	for (g = 0; g < sizeof(gaps) / sizeof(*gaps); g++) {
+		for (i = gaps[g]; i < n; i++) {
+			struct cell_scale moved = order[i];
+
+			for (j = i; j >= gaps[g] && order[j - gaps[g]].key > moved.key;
+			     j -= gaps[g])
+				order[j] = order[j - gaps[g]];
+			order[j] = moved;
+		}
+	}
 }
 
 /* Cells that hold words, by their mean scale. Returns their number. */
 static unsigned sort_cells(const struct cells *cells, const struct alphabet *alphabet,
 			   struct cell_scale *out)
 {
+	uint16_t scales[1 << LITERAL_SYMBOL_BITS];
 	unsigned n = 0;
 	unsigned i, s;
 
+	for (s = 0; s < cells->symbols; s++)
+		scales[s] = alphabet->scales[alphabet->symbols[s]];
 	for (i = 0; i < cells->rows * cells->columns; i++) {
 		const uint32_t *counts = cells->counts + (size_t)i * cells->symbols;
 		uint64_t total = 0, sum = 0;
 
 		for (s = 0; s < cells->symbols; s++) {
 			total += counts[s];
-			sum += (uint64_t)counts[s] * alphabet->scales[alphabet->symbols[s]];
+			sum += (uint64_t)counts[s] * scales[s];
 		}
 		if (total)
-			out[n++] = (struct cell_scale){(sum << 8) / total, total, i};
+			out[n++] = (struct cell_scale){(sum << 8) / total << CELL_BITS | i, total};
 	}
-	qsort(out, n, sizeof(*out), compare_scales);
+	sort_scales(out, n);
 	return n;
+}
+
+/* Adds a cell's words to a group. */
+static void add_cell(struct classifier *k, const struct alphabet *alphabet, unsigned dropped,
+		     const uint32_t *counts, uint32_t *to)
+{
+	if (dropped) {
+		k->symbols = fold(alphabet, dropped, counts, to);
+	} else {
+		k->symbols = alphabet->count;
+		add(to, counts, k->symbols);
+	}
 }
 
 /*
  * Groups of cells to begin with: neighbours in the order of their scale, about as many words in
  * each. More groups than GROUPS_MAX make no difference that is worth their time.
  */
-static int begin(struct classifier *k, const struct cells *cells, const struct alphabet *alphabet,
-		 unsigned dropped, struct brevis_error *err)
+static void make_groups(struct classifier *k, const struct cells *cells,
+			const struct alphabet *alphabet, unsigned dropped,
+			const struct cell_scale *order, unsigned n)
 {
-	struct cell_scale order[CELLS_MAX];
-	unsigned n = sort_cells(cells, alphabet, order);
-	uint32_t *folded = malloc(sizeof(*folded) * cells->symbols);
 	uint64_t total = 0, seen = 0;
 	unsigned i;
 
-	k->memory = calloc((size_t)GROUPS_MAX * cells->symbols, sizeof(*k->memory));
-	if (!k->memory || !folded) {
-		free(folded);
-		free(k->memory);
-		return error_nomem(err);
-	}
-	memset(k->group_of, 0, sizeof(k->group_of));
 	for (i = 0; i < n; i++)
 		total += order[i].words;
 	for (i = 0, k->count = 0; i < n; i++) {
+		const uint32_t *counts =
+			cells->counts + (size_t)cell_number(&order[i]) * cells->symbols;
 		/* A cell begins a group if those before it have their share. */
 		bool starts = n <= GROUPS_MAX || seen * GROUPS_MAX >= total * k->count;
 
@@ -276,21 +340,33 @@ static int begin(struct classifier *k, const struct cells *cells, const struct a
 			k->groups[k->count].counts = k->memory + (size_t)k->count * cells->symbols;
 			k->count++;
 		}
-		k->symbols = fold(alphabet, dropped,
-				  cells->counts + (size_t)order[i].cell * cells->symbols, folded);
-		add(k->groups[k->count - 1].counts, folded, k->symbols);
-		k->group_of[order[i].cell] = (uint8_t)(k->count - 1);
+		add_cell(k, alphabet, dropped, counts, k->groups[k->count - 1].counts);
+		k->groups[k->count - 1].end = i + 1;
 		seen += order[i].words;
 	}
-	free(folded);
-	for (i = 0; i < k->count; i++)
-		k->groups[i].cost = words_cost(k->groups[i].counts, NULL, k->symbols);
-	for (i = 0; i + 1 < k->count; i++)
-		price_pair(k, i);
-	return BREVIS_OK;
 }
 
-static void keep_if_best(const struct classifier *k, struct joining *out)
+/* Leaves out symbols at both ends that no group has. */
+static void trim_symbols(struct classifier *k)
+{
+	uint32_t any[1 << LITERAL_SYMBOL_BITS];
+	unsigned first = 0, last = k->symbols - 1, g, i;
+
+	memset(any, 0, sizeof(*any) * k->symbols);
+	for (g = 0; g < k->count; g++)
+		for (i = 0; i < k->symbols; i++)
+			any[i] |= k->groups[g].counts[i];
+	while (first < last && !any[first])
+		first++;
+	while (last > first && !any[last])
+		last--;
+	for (g = 0; g < k->count; g++)
+		k->groups[g].counts += first;
+	k->symbols = last - first + 1;
+}
+
+/* Remembers the groups if they are the best so far. */
+static void keep_if_best(struct classifier *k)
 {
 	uint64_t cost = 0;
 	unsigned i;
@@ -299,31 +375,62 @@ static void keep_if_best(const struct classifier *k, struct joining *out)
 		return;
 	for (i = 0; i < k->count; i++)
 		cost += k->groups[i].cost;
-	if (cost >= out->cost)
+	if (cost >= k->best_cost)
 		return;
-	out->cost = cost;
-	out->classes = k->count;
-	memcpy(out->of_cell, k->group_of, sizeof(out->of_cell));
+	k->best_cost = cost;
+	k->best = k->count;
+	for (i = 0; i < k->count; i++)
+		k->best_ends[i] = k->groups[i].end;
+}
+
+/* Joins groups two at a time until one is left. */
+static void join_all(struct classifier *k)
+{
+	unsigned i;
+
+	for (i = 0; i < k->count; i++)
+		k->groups[i].cost = words_cost(k, k->groups[i].counts, NULL);
+	for (i = 0; i + 1 < k->count; i++)
+		price_pair(k, i);
+	keep_if_best(k);
+	while (k->count > 1) {
+		unsigned best = 0;
+
+		for (i = 1; i + 1 < k->count; i++)
+			if (k->groups[i].gain < k->groups[best].gain)
+				best = i;
+		join(k, best);
+		keep_if_best(k);
+	}
 }
 
 int cells_classify(const struct cells *cells, const struct alphabet *alphabet, unsigned dropped,
 		   struct joining *out, struct brevis_error *err)
 {
-	struct classifier k;
-	int status = begin(&k, cells, alphabet, dropped, err);
+	struct cell_scale order[CELLS_MAX];
+	struct classifier k = {.folded = 1u << alphabet->fold, .best_cost = UINT64_MAX};
+	unsigned n = sort_cells(cells, alphabet, order), i, class = 0;
 
-	if (status)
-		return status;
-	out->cost = UINT64_MAX;
-	keep_if_best(&k, out);
-	while (k.count > 1) {
-		unsigned best = 0, i;
-
-		for (i = 1; i + 1 < k.count; i++)
-			if (k.groups[i].gain < k.groups[best].gain)
-				best = i;
-		join(&k, best);
-		keep_if_best(&k, out);
+	k.memory = calloc((size_t)(n < GROUPS_MAX ? n : GROUPS_MAX) * cells->symbols,
+			  sizeof(*k.memory));
+	if (!k.memory)
+		return error_nomem(err);
+	/*
+	 * A sample's entropy is short of the truth, by 1 / (2 ln 2) bits for each symbol, as often
+	 * as each word counts. Twice that is reckoned with: of many ways to join cells the one is
+	 * chosen in which chance does most.
+	 */
+	k.symbol_cost = SYMBOL_COST + ((cells->stride - 1) * 3 / 2 >> alphabet->fold);
+	make_groups(&k, cells, alphabet, dropped, order, n);
+	trim_symbols(&k);
+	join_all(&k);
+	out->classes = k.best;
+	out->cost = k.best_cost;
+	out->single = k.groups[0].cost;
+	memset(out->of_cell, 0, sizeof(out->of_cell));
+	for (i = 0; i < n; i++) {
+		class += i == k.best_ends[class];
+		out->of_cell[cell_number(&order[i])] = (uint8_t) class;
 	}
 	free(k.memory);
 	return BREVIS_OK;

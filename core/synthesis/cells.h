@@ -3,7 +3,7 @@
  * Cells: the histograms of a grid of words whose rows and columns have been put into a few levels
  * of scale; one histogram for each pair of levels. They price every way to join levels and cells
  * into classes, and every number of low bits left out of the symbols. Those of very many words come
- * from some of the rows.
+ * from some of them.
  */
 #ifndef CORE_SYNTHESIS_CELLS_H
 #define CORE_SYNTHESIS_CELLS_H
@@ -23,18 +23,20 @@ struct cells {
 	unsigned rows, columns; /* levels */
 	unsigned symbols;
 	uint32_t *counts; /* rows x columns x symbols */
+	size_t stride;    /* how often each word counts */
 };
 
 /** How cells are joined. */
 struct joining {
 	unsigned classes;
 	uint8_t of_cell[CELLS_MAX];
-	uint64_t cost; /* of all words and the classes' tables, in bits */
+	uint64_t cost;   /* of all words and the classes' tables, in bits */
+	uint64_t single; /* the same with one class */
 };
 
 /**
- * Counts the words of each cell; of every `stride` rows one, whose words count that often. Release
- * with free(out->counts).
+ * Counts the words of each cell; of each row only one `stride`th, elsewhere in each, whose words
+ * count that often. Release with free(out->counts).
  */
 int cells_count(const struct words *in, const struct grid *grid, const struct alphabet *alphabet,
 		const struct levels *rows, const struct levels *columns, size_t stride,

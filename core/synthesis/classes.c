@@ -11,7 +11,10 @@
 #include "core/synthesis/cells.h"
 
 /* A sample of so many words chooses among grids. */
-#define SAMPLE_WORDS ((size_t)1 << 15)
+#define SAMPLE_WORDS ((size_t)1 << 14)
+
+/* A stream of so many words takes much longer than its sample. */
+#define LARGE_WORDS ((size_t)1 << 17)
 
 /* A grid that does not promise to save a bit for so many words is none. */
 #define GAIN_MIN 256
@@ -24,8 +27,8 @@ static const size_t block_sizes[] = {32, 64, 128, 1024};
 
 #define GRIDS_MAX 16
 
-/* A stream of more words is represented by some of its rows when cells are counted. */
-#define COUNTED_WORDS ((size_t)3 << 17)
+/* A stream of more words is represented by so many of them when cells are counted. */
+#define COUNTED_WORDS ((size_t)1 << 17)
 
 /* Sums of squares. */
 typedef unsigned __int128 double_width;
@@ -56,7 +59,7 @@ static size_t product(const struct shape *s, unsigned begin, unsigned end)
 static bool is_useful(const struct grid *g, size_t count)
 {
 	return g->rows * g->columns * g->inner == count && g->rows + g->columns <= count / 8 &&
-	       (g->rows > 1 || g->columns > 1) && g->inner <= LEVELS_INNER_MAX;
+	       (g->rows > 1 || g->columns > 1) && g->columns * g->inner <= LEVELS_LENGTH_MAX;
 }
 
 /* All ways to take the extents as rows, columns and what is within; or runs of a fixed length. */
@@ -85,17 +88,25 @@ static unsigned list_grids(const struct shape *shape, size_t count, struct grid 
 
 /* ---- pricing -------------------------------------------------------------------------------- */
 
-/* Bits of the classes of rows or columns. */
-static uint64_t side_cost(const struct levels *l)
+/* The classes of rows and columns that come of a joining. */
+struct lines {
+	unsigned rows, columns;                            /* classes */
+	uint8_t of_row[LEVELS_MAX], of_column[LEVELS_MAX]; /* of each level */
+};
+
+/* Bits of the classes of rows or columns, of which there are `classes`; number: of each level. */
+static uint64_t side_cost(const struct levels *l, const uint8_t *number, unsigned classes)
 {
-	uint64_t cost = 0;
+	uint64_t counts[LEVELS_MAX] = {0}, cost = 0;
 	unsigned i;
 
-	if (l->count < 2)
+	if (classes < 2)
 		return 0;
 	for (i = 0; i < l->count; i++)
-		cost += l->counts[i] * (uint64_t)(log2_fixed((uint32_t)l->size) -
-						  log2_fixed((uint32_t)l->counts[i]));
+		counts[number[i]] += l->counts[i];
+	for (i = 0; i < classes; i++)
+		cost += counts[i] *
+			(uint64_t)(log2_fixed((uint32_t)l->size) - log2_fixed((uint32_t)counts[i]));
 	return (cost >> LOG2_FRACTION) + SIDE_COST;
 }
 
@@ -124,6 +135,28 @@ static unsigned join_equal(const uint8_t *class_of, unsigned lines, unsigned len
 	return n;
 }
 
+static void join_lines(const struct joining *joining, const struct levels *rows,
+		       const struct levels *columns, struct lines *out)
+{
+	*out = (struct lines){0};
+	out->rows = join_equal(joining->of_cell, rows->count, columns->count, 1, columns->count,
+			       out->of_row);
+	out->columns = join_equal(joining->of_cell, columns->count, rows->count, columns->count, 1,
+				  out->of_column);
+}
+
+/* Bits of all that tells a word's class. */
+static uint64_t lines_cost(const struct lines *lines, const struct levels *rows,
+			   const struct levels *columns)
+{
+	uint64_t cost = side_cost(rows, lines->of_row, lines->rows) +
+			side_cost(columns, lines->of_column, lines->columns);
+
+	if (lines->rows > 1 && lines->columns > 1)
+		cost += (uint64_t)lines->rows * lines->columns * 4 + SIDE_COST;
+	return cost;
+}
+
 static uint8_t *renumber(const struct levels *l, const uint8_t *number)
 {
 	uint8_t *of = malloc(l->size);
@@ -136,11 +169,10 @@ static uint8_t *renumber(const struct levels *l, const uint8_t *number)
 
 /* Makes the plan of a joining in the one form that the format has for it. */
 static int make_plan(struct finder *f, const struct grid *grid, const struct levels *rows,
-		     const struct levels *columns, const struct joining *joining, unsigned dropped,
-		     uint64_t cost)
+		     const struct levels *columns, const struct joining *joining,
+		     struct lines *lines, unsigned dropped, uint64_t cost)
 {
 	struct route_plan *plan = calloc(1, sizeof(*plan));
-	uint8_t row_number[LEVELS_MAX] = {0}, column_number[LEVELS_MAX] = {0};
 	uint8_t *map = calloc(1, CELLS_MAX);
 	struct route_classes *c;
 	unsigned i, j;
@@ -156,25 +188,24 @@ static int make_plan(struct finder *f, const struct grid *grid, const struct lev
 	plan->grid = *grid;
 	plan->dropped = dropped;
 	plan->cost = cost;
+	plan->gain = joining->single - cost;
 	c->classes = joining->classes;
-	c->row_classes = join_equal(joining->of_cell, rows->count, columns->count, 1,
-				    columns->count, row_number);
-	c->column_classes = join_equal(joining->of_cell, columns->count, rows->count,
-				       columns->count, 1, column_number);
+	c->row_classes = lines->rows;
+	c->column_classes = lines->columns;
 	for (i = 0; i < rows->count; i++)
 		for (j = 0; j < columns->count; j++)
-			map[row_number[i] * c->column_classes + column_number[j]] =
+			map[lines->of_row[i] * c->column_classes + lines->of_column[j]] =
 				joining->of_cell[i * columns->count + j];
 	/* With one axis, a line's class is the word's. */
 	for (i = 0; c->column_classes == 1 && i < rows->count; i++)
-		row_number[i] = joining->of_cell[i * columns->count];
+		lines->of_row[i] = joining->of_cell[i * columns->count];
 	for (j = 0; c->row_classes == 1 && j < columns->count; j++)
-		column_number[j] = joining->of_cell[j];
+		lines->of_column[j] = joining->of_cell[j];
 	/* What says nothing is left out. */
 	if (c->row_classes > 1)
-		c->of_row = renumber(rows, row_number);
+		c->of_row = renumber(rows, lines->of_row);
 	if (c->column_classes > 1)
-		c->of_column = renumber(columns, column_number);
+		c->of_column = renumber(columns, lines->of_column);
 	if ((c->row_classes > 1 && !c->of_row) || (c->column_classes > 1 && !c->of_column)) {
 		route_plan_free(plan);
 		return error_nomem(f->err);
@@ -193,17 +224,21 @@ static int price_dropped(struct finder *f, const struct grid *grid, const struct
 			 const struct levels *rows, const struct levels *columns, unsigned d,
 			 bool *better)
 {
-	uint64_t side = side_cost(rows) + side_cost(columns);
 	struct joining joining;
+	struct lines lines;
+	uint64_t cost;
 	int status = cells_classify(cells, &f->alphabet, d, &joining, f->err);
 
-	if (rows->count > 1 && columns->count > 1)
-		side += (uint64_t)rows->count * columns->count * 4 + SIDE_COST;
-	*better = !status && joining.classes > 1 && joining.cost + side + f->rest[d] < f->best;
-	if (!*better)
+	*better = false;
+	if (status || joining.classes < 2)
 		return status;
-	f->best = joining.cost + side + f->rest[d];
-	return make_plan(f, grid, rows, columns, &joining, d, joining.cost + side);
+	join_lines(&joining, rows, columns, &lines);
+	cost = joining.cost + lines_cost(&lines, rows, columns);
+	*better = cost < joining.single && cost + f->rest[d] < f->best;
+	if (!*better)
+		return BREVIS_OK;
+	f->best = cost + f->rest[d];
+	return make_plan(f, grid, rows, columns, &joining, &lines, d, cost);
 }
 
 /* Prices the cells' classes; of levels that are the best so far, with all numbers of bits. */
@@ -340,7 +375,8 @@ static uint64_t lines_gain(const uint64_t *sums, size_t lines, uint64_t n, uint6
 	if (lines < 2)
 		return 0;
 	for (i = 0; i < lines; i++)
-		squares += (double_width)sums[i] * sums[i] / per;
+		squares += (double_width)sums[i] * sums[i];
+	squares /= per;
 	noise = variance * (lines - 1) / n;
 	if (squares <= mean + noise || !variance)
 		return 0;
@@ -350,11 +386,10 @@ static uint64_t lines_gain(const uint64_t *sums, size_t lines, uint64_t n, uint6
 
 /* What a grid's rows and columns would save of the sample. */
 static int score_grid(const struct finder *f, const struct words *sample, const struct grid *grid,
-		      uint64_t *score)
+		      double_width squares, uint64_t *score)
 {
 	uint64_t *sums = calloc(grid->rows + grid->columns, sizeof(*sums));
 	uint64_t total = 0, n = sample->count;
-	double_width squares = 0;
 	size_t i;
 	int status;
 
@@ -367,12 +402,6 @@ static int score_grid(const struct finder *f, const struct words *sample, const 
 	}
 	for (i = 0; i < grid->rows; i++)
 		total += sums[i];
-	for (i = 0; i < n; i++) {
-		uint64_t v =
-			f->alphabet.scales[word_get(sample->data, word_bytes(sample->width), i)];
-
-		squares += v * v;
-	}
 	squares -= (double_width)total * total / n;
 	/* All rows of a larger stream have classes of their own, the columns' are shared. */
 	*score = lines_gain(sums, grid->rows, n, total, squares, grid->rows) +
@@ -382,6 +411,38 @@ static int score_grid(const struct finder *f, const struct words *sample, const 
 	return BREVIS_OK;
 }
 
+/* The sum of the squares of the scales of all words; those are below 2^12, samples far below 2^40
+ * words. */
+static uint64_t sum_squares(const struct finder *f, const struct words *sample)
+{
+	const uint8_t *bytes = sample->data;
+	unsigned mask = f->alphabet.mask;
+	uint64_t sum = 0;
+	size_t i, k;
+
+	if (sample->width > 8 || !mask) {
+		for (i = 0; i < sample->count; i++) {
+			uint32_t v =
+				f->alphabet.scales[word_get(bytes, word_bytes(sample->width), i)];
+
+			sum += v * v;
+		}
+		return sum;
+	}
+	/* A loop that compilers vectorise, for as many as 32 bits hold. */
+	for (i = 0; i < sample->count; i += k) {
+		uint32_t some = 0;
+
+		for (k = 0; k < 1 << 15 && i + k < sample->count; k++) {
+			unsigned v = bytes[i + k] & mask;
+
+			some += v * v;
+		}
+		sum += some;
+	}
+	return sum;
+}
+
 /* The number of the grid that promises most, by a sample; `grids` if none promises anything. */
 static int choose_grid(const struct finder *f, const struct shape *shape, const struct grid *list,
 		       unsigned grids, unsigned *chosen)
@@ -389,6 +450,7 @@ static int choose_grid(const struct finder *f, const struct shape *shape, const 
 	struct words sample = *f->in;
 	struct shape sample_shape = *shape;
 	struct grid sampled[GRIDS_MAX];
+	double_width squares;
 	uint64_t best, score = 0;
 	int status = BREVIS_OK;
 	bool taken = take_sample(f->in, shape, &sample, &sample_shape);
@@ -402,8 +464,9 @@ static int choose_grid(const struct finder *f, const struct shape *shape, const 
 	}
 	*chosen = grids;
 	best = sample.count / GAIN_MIN;
+	squares = sum_squares(f, &sample);
 	for (i = 0; i < grids && !status; i++) {
-		status = score_grid(f, &sample, taken ? &sampled[i] : &list[i], &score);
+		status = score_grid(f, &sample, taken ? &sampled[i] : &list[i], squares, &score);
 		if (!status && score > best) {
 			best = score;
 			*chosen = i;
@@ -415,7 +478,7 @@ static int choose_grid(const struct finder *f, const struct shape *shape, const 
 }
 
 int classes_find(const struct words *symbols, const struct shape *shape, const uint32_t *histogram,
-		 enum symbol_scale scale, const uint64_t *rest, unsigned drops,
+		 enum symbol_scale scale, unsigned fold, const uint64_t *rest, unsigned drops,
 		 struct route_plan **out, struct brevis_error *err)
 {
 	struct finder f = {
@@ -428,10 +491,13 @@ int classes_find(const struct words *symbols, const struct shape *shape, const u
 	*out = NULL;
 	if (!grids)
 		return BREVIS_OK;
-	status = alphabet_init(&f.alphabet, symbols, histogram, scale, err);
+	status = alphabet_init(&f.alphabet, symbols, histogram, scale, fold, err);
 	if (status)
 		return status;
-	status = choose_grid(&f, shape, list, grids, &chosen);
+	chosen = 0;
+	/* Where there is no choice, only a large stream is worth a look beforehand. */
+	if (grids > 1 || symbols->count >= LARGE_WORDS)
+		status = choose_grid(&f, shape, list, grids, &chosen);
 	if (!status && chosen < grids)
 		status = price_grid(&f, &list[chosen]);
 	alphabet_release(&f.alphabet);

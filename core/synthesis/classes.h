@@ -26,16 +26,18 @@ struct route_plan {
 	struct route_classes classes; /* at least 2; its arrays belong to the plan */
 	unsigned dropped;             /* low bits left out of the symbols */
 	uint64_t cost; /* of all classes' words, tables and the parameters, in bits */
+	uint64_t gain; /* what that is less than with one class, in bits */
 };
 
 /**
  * Finds the cheapest route for symbols of at most 12 bits. rest[d] is what the d dropped bits cost
- * elsewhere; only numbers d < drops are tried. histogram is that of the symbols, or NULL. *out is
- * NULL if there is no grid or one class is best. Deterministic. Time: a few passes over the words;
- * memory: that of a sample, and histograms.
+ * elsewhere; only numbers d < drops are tried. The lowest `fold` bits of symbols are not looked at:
+ * the cost leaves them out, while the gain is hardly different. histogram is that of the symbols,
+ * or NULL. *out is NULL if there is no grid or one class is best. Deterministic. Time: a pass over
+ * the words, and over a sample; memory: that of the sample, and histograms.
  */
 int classes_find(const struct words *symbols, const struct shape *shape, const uint32_t *histogram,
-		 enum symbol_scale scale, const uint64_t *rest, unsigned drops,
+		 enum symbol_scale scale, unsigned fold, const uint64_t *rest, unsigned drops,
 		 struct route_plan **out, struct brevis_error *err);
 
 struct route_plan *route_plan_share(struct route_plan *plan);

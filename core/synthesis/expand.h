@@ -66,15 +66,6 @@ int expand_fields(const struct words *in, unsigned shift, unsigned width, struct
 int expand_pack(const struct words *in, unsigned k, struct words *out, struct brevis_error *err);
 
 /**
- * The children of a route: out[k] are the words of class k in their order, for all
- * classes->classes of them. They share one allocation; words_free(&out[0]) ends all. Sets *applies
- * to false, and makes no streams, if a class has no word.
- */
-int expand_route(const struct words *in, const struct grid *grid,
-		 const struct route_classes *classes, struct words *out, bool *applies,
-		 struct brevis_error *err);
-
-/**
  * The children of an escape. Words from base to base + 2^width - 2 become the codes 0 to
  * 2^width - 2. If all others are base + 2^width - 1, they get the code 2^width - 1, and
  * escaped->count is 0; otherwise that code stands for each of them, and *escaped holds them.
@@ -87,9 +78,22 @@ int expand_escape(const struct words *in, unsigned width, uint64_t base, struct 
 int expand_flip(const struct words *in, const struct grid *grid, const uint8_t *flags,
 		struct words *out, struct brevis_error *err);
 
+/** Some of the places that are looked at: every parts-th, from `number` on. */
+struct flip_part {
+	unsigned number, parts;
+};
+
+/**
+ * Counts the highest bits of the words of each column, of a part of about `words` of them, which
+ * are evenly spread: *seen says of how many.
+ */
+int flip_count(const struct words *in, const struct grid *grid, size_t words,
+	       const struct flip_part *part, uint32_t *counts, size_t *seen,
+	       struct brevis_error *err);
+
 /**
  * Flags of a flip, one for each column: 1 where more than half of the words have their highest bit
- * set. *flags is for free(). *flipped is the number of flags that are 1.
+ * set, of some hundred of them. *flags is for free(). *flipped is the number of flags that are 1.
  */
 int flip_majority(const struct words *in, const struct grid *grid, uint8_t **flags, size_t *flipped,
 		  struct brevis_error *err);

@@ -7,7 +7,7 @@
 #include "core/base/bits.h"
 #include "core/base/error.h"
 #include "core/entropy/codebook_encode.h"
-#include "core/entropy/literal_encode.h"
+#include "core/entropy/tally.h"
 
 /* What one more field costs beside its words, in bits: operator, coding, parameters, its width. */
 #define FIELD_OVERHEAD (8 * 2)
@@ -34,8 +34,13 @@ struct statistics {
 	const struct codebook *codebook; /* or NULL */
 	unsigned shared_bits;            /* widest words that it has a table for */
 	uint64_t varying;                /* bits that are not the same in all words */
-	uint32_t *upper; /* counts of the upper bits together, if there are FOLD_MIN words */
-	uint32_t *field; /* counts of the field that is being priced */
+	uint32_t *upper;     /* counts of the upper bits together, if there are FOLD_MIN words */
+	uint32_t *field;     /* counts of the field that is being priced */
+	struct tally *tally; /* the same */
+	/* Bits of the upper part that are as good as random together, and what they do not go
+	 * below. */
+	unsigned noise_begin, noise_end;
+	uint64_t noise_bound;
 };
 
 /*
@@ -130,23 +135,23 @@ static uint64_t plain_cost(const struct statistics *s, unsigned shift, unsigned 
 	return (uint64_t)bits * s->count + FIELD_OVERHEAD;
 }
 
-/* The least cost of a field with this histogram, and what no leaf goes below. */
-static uint64_t field_cost(const struct statistics *s, const uint32_t *histogram, unsigned shift,
-			   unsigned bits, uint64_t *bound)
+/* The least cost of a field with this tally, and what no leaf goes below. */
+static uint64_t field_cost(const struct statistics *s, unsigned shift, uint64_t *bound)
 {
-	uint64_t plain = plain_cost(s, shift, bits);
+	const struct tally *tally = s->tally;
+	uint64_t plain = plain_cost(s, shift, tally->width);
 	uint64_t coded;
 
 	*bound = 0;
 	if (plain == CONST_COST)
 		return plain;
-	*bound = 8 * literal_bound(histogram, bits, s->count);
-	/* So many words take a table of this size for nothing. */
-	if (*bound + 64 >= plain)
+	*bound = 8 * tally_bound(tally);
+	/* So many words take a table of this size for nothing: two bits for each symbol. */
+	if (*bound + 64 + 3 * tally->n >= plain)
 		return plain;
-	coded = literal_cost(histogram, bits, s->count) + FIELD_OVERHEAD;
+	coded = tally_cost(tally) + FIELD_OVERHEAD;
 	plain = coded < plain ? coded : plain;
-	coded = codebook_literal_cost(s->codebook, histogram, bits, s->count);
+	coded = codebook_tally_cost(s->codebook, tally);
 	return coded < plain ? coded : plain;
 }
 
@@ -168,34 +173,68 @@ static unsigned widest_coded(const struct statistics *s, unsigned bits)
 	return bits < most ? bits : most;
 }
 
-/*
- * Prices all fields that begin at the same bit, `left` bits above the lowest of the upper part:
- * cost[w] is that of w bits. The histogram of the widest one gives those of all others.
- */
-static void price_fields_from(struct statistics *s, unsigned left,
-			      uint64_t cost[PARTITION_UPPER + 1],
-			      uint64_t bound[PARTITION_UPPER + 1])
+/* Prices a field within bits that are as good as random: so it is itself. */
+static uint64_t noise_cost(const struct statistics *s, unsigned begin, unsigned bits,
+			   uint64_t *bound)
 {
-	unsigned lower = s->lower_bits;
-	unsigned coded = widest_coded(s, left);
+	uint64_t others = s->count * (uint64_t)(s->noise_end - s->noise_begin - bits);
+
+	*bound = s->noise_bound > others ? s->noise_bound - others : 0;
+	return plain_cost(s, s->width - begin - bits, bits);
+}
+
+/* Notes that the field of the tally is as good as random, if it is: a table would save nothing. */
+static void note_noise(struct statistics *s, unsigned begin, uint64_t bound)
+{
+	unsigned bits = s->tally->width;
+	/* Chance takes 1 / (2 ln 2) bits for each symbol off the entropy, if it comes often. */
+	uint64_t chance = s->count >> 3 >> bits ? UINT64_C(1) << bits : 0;
+
+	if (bound + 64 + chance < (uint64_t)bits * s->count || begin + bits <= s->noise_end)
+		return;
+	s->noise_begin = begin;
+	s->noise_end = begin + bits;
+	s->noise_bound = bound;
+}
+
+static void take_tally(struct statistics *s, unsigned left, unsigned coded)
+{
 	unsigned bits;
 
 	if (s->upper) {
 		memcpy(s->field, s->upper, sizeof(*s->field) << left);
 		for (bits = left; bits > coded; bits--)
 			fold_low(s->field, bits);
-		fold_high(s->upper, left);
 	} else {
-		count_field(s, s->field, lower + left - coded, coded);
+		count_field(s, s->field, s->lower_bits + left - coded, coded);
 	}
+	tally_take(s->tally, s->field, coded, s->count);
+}
+
+/*
+ * Prices all fields that begin at the same bit: cost[w] is that of w bits. The tally of the widest
+ * one gives those of all others.
+ */
+static void price_fields_from(struct statistics *s, unsigned begin,
+			      uint64_t cost[PARTITION_UPPER + 1],
+			      uint64_t bound[PARTITION_UPPER + 1])
+{
+	unsigned left = s->upper_bits - begin, coded = widest_coded(s, left), bits;
+
 	for (bits = left; bits > coded; bits--) {
-		cost[bits] = plain_cost(s, lower + left - bits, bits);
+		cost[bits] = plain_cost(s, s->width - begin - bits, bits);
 		bound[bits] = 0;
 	}
-	for (; bits; bits--) {
-		cost[bits] = field_cost(s, s->field, lower + left - bits, bits, &bound[bits]);
-		fold_low(s->field, bits);
+	if (bits && begin + bits > s->noise_end)
+		take_tally(s, left, coded);
+	for (; bits && begin + bits > s->noise_end; bits--, tally_fold(s->tally)) {
+		cost[bits] = field_cost(s, s->width - begin - bits, &bound[bits]);
+		note_noise(s, begin, bound[bits]);
 	}
+	for (; bits; bits--)
+		cost[bits] = noise_cost(s, begin, bits, &bound[bits]);
+	if (s->upper)
+		fold_high(s->upper, left);
 }
 
 /*
@@ -217,7 +256,8 @@ static void price_lower(struct statistics *s, struct partition *out)
 		while (!constant && !(s->varying & low_bits(shift - bits + 1)))
 			bits--;
 		count_field(s, s->field, shift - bits, bits);
-		cost = field_cost(s, s->field, shift - bits, bits, &bound);
+		tally_take(s->tally, s->field, bits, s->count);
+		cost = field_cost(s, shift - bits, &bound);
 		plain = cost == (uint64_t)bits * s->count + FIELD_OVERHEAD;
 		if (out->count && ((constant && was_constant) || (plain && was_plain))) {
 			out->widths[out->count - 1] += bits;
@@ -306,6 +346,7 @@ int partition_price(const void *words, unsigned width, size_t count,
 {
 	struct statistics s = {.words = words, .width = width, .count = count};
 	uint32_t *histograms = malloc(sizeof(*histograms) * 2 << PARTITION_UPPER);
+	struct tally tally;
 	unsigned begin;
 
 	*upper = NULL;
@@ -317,6 +358,7 @@ int partition_price(const void *words, unsigned width, size_t count,
 	s.lower_bits = width - s.upper_bits;
 	s.varying = varying_bits(words, width, count);
 	s.field = histograms;
+	s.tally = &tally;
 	if (count >= FOLD_MIN) {
 		s.upper = histograms + (1 << PARTITION_UPPER);
 		count_field(&s, s.upper, s.lower_bits, s.upper_bits);
@@ -329,7 +371,7 @@ int partition_price(const void *words, unsigned width, size_t count,
 	out->upper = s.upper_bits;
 	out->varying = s.varying;
 	for (begin = 0; begin < s.upper_bits; begin++)
-		price_fields_from(&s, s.upper_bits - begin, out->fields[begin], out->bounds[begin]);
+		price_fields_from(&s, begin, out->fields[begin], out->bounds[begin]);
 	price_lower(&s, &out->lower);
 	free(histograms);
 	return BREVIS_OK;

@@ -244,8 +244,7 @@ static int propose_merges(struct proposer *p)
 
 		status = price_routed_cut(s, p->err);
 		cut = s->routed_cut;
-		if (!status && s->cut_plan &&
-		    cut.count + 1 + s->cut_plan->classes.classes <= p->room)
+		if (!status && s->cut_plan && cut.count + 1 <= p->room)
 			out = propose(p, RULE_MERGE_ROUTED, merge_head(&cut) + bytes_of(cut.cost));
 		if (out) {
 			out->cut = cut;
@@ -270,7 +269,7 @@ static int propose_route(struct proposer *p)
 	int status = stream_plan(p->stream, p->err);
 	const struct route_plan *plan = p->stream->plan;
 
-	if (!status && plan && plan->classes.classes + 1 <= p->room)
+	if (!status && plan)
 		propose(p, RULE_ROUTE, bytes_of(plan->cost));
 	return status;
 }

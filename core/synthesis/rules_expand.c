@@ -109,34 +109,13 @@ static int expand_merge(struct family *f, const struct proposal *p, struct buffe
 	return status;
 }
 
-static int expand_planned_route(struct family *f, struct buffer *head)
+static int write_route(struct family *f, struct buffer *head)
 {
+	const struct words *words = &f->parent->words;
 	const struct route_plan *plan = f->parent->plan;
-	struct words words[CLASSES_ARITY_MAX];
-	bool applies = true;
-	unsigned i;
-	int status = program_put_route(head, &plan->grid, &plan->classes, f->err);
 
-	if (!status)
-		status = expand_route(&f->parent->words, &plan->grid, &plan->classes, words,
-				      &applies, f->err);
-	if (status || !applies)
-		return status;
-	/* The first class's stream owns the words of all; the others hold on to it. */
-	for (i = 0; i < plan->classes.classes && !status; i++) {
-		struct stream *child =
-			stream_new(&words[i], i ? NULL : (void *)words[0].data, NULL, MEANS_NOISE);
-
-		if (!child)
-			return error_nomem(f->err);
-		if (i)
-			child->holder = stream_share(f->children[0]);
-		else
-			child->memory = f->parent->words.count * word_bytes(words[0].width);
-		child->codebook = f->parent->codebook;
-		f->children[f->count++] = child;
-	}
-	return status;
+	return program_put_route(head, &plan->grid, &plan->classes, words->data, words->width,
+				 f->err);
 }
 
 static int expand_flipped(struct family *f, const struct proposal *p, struct buffer *head)
@@ -274,7 +253,7 @@ static int expand(struct family *f, const struct proposal *p, struct buffer *hea
 	case RULE_MERGE_BYTES:
 		return expand_merge(f, p, head);
 	case RULE_ROUTE:
-		return expand_planned_route(f, head);
+		return write_route(f, head);
 	case RULE_FLIP:
 		return expand_flipped(f, p, head);
 	case RULE_MASK:
@@ -324,6 +303,6 @@ int rules_expand(struct stream *stream, const struct proposal *proposal, struct 
 		return status;
 	}
 	*arity = f.count;
-	*applies = f.count > 0 || proposal->rule == RULE_MATCH;
+	*applies = f.count > 0 || proposal->rule == RULE_MATCH || proposal->rule == RULE_ROUTE;
 	return BREVIS_OK;
 }

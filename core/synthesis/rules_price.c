@@ -6,14 +6,19 @@
 
 #include "core/base/bits.h"
 #include "core/base/error.h"
+#include "core/entropy/histogram.h"
 #include "core/entropy/library_encode.h"
 #include "core/entropy/raw_encode.h"
 #include "core/entropy/words.h"
+#include "core/kernels/kernels.h"
 #include "core/program/program.h"
 
 /* Words of a sample, in parts that are evenly spread. */
 #define SAMPLE_PARTS 4
 #define SAMPLE_PART  8192
+
+/* Products of counts. */
+typedef unsigned __int128 double_width;
 
 /* ---- routed cuts ---------------------------------------------------------------------------- */
 
@@ -102,8 +107,8 @@ int price_routed_cut(struct stream *s, struct brevis_error *err)
 		return status;
 	status = stream_fold(s, begin, widest - begin, &histogram, err);
 	if (!status)
-		status = classes_find(&symbols, &s->shape, histogram, stream_scale(meaning), rest,
-				      drops, &plan, err);
+		status = classes_find(&symbols, &s->shape, histogram, stream_scale(meaning), 0,
+				      rest, drops, &plan, err);
 	free(histogram);
 	words_free(&symbols);
 	if (status || !plan)
@@ -125,49 +130,42 @@ int price_routed_cut(struct stream *s, struct brevis_error *err)
 
 /* ---- flips ---------------------------------------------------------------------------------- */
 
-/* Words that are looked at, and rows of them, at least. */
-#define FLIP_WORDS ((size_t)1 << 14)
-#define FLIP_ROWS  32
+/* Words of each column that are looked at, in two halves. */
+#define FLIP_WORDS 64
 
 /*
  * How much the columns' signs lean to one side: words * 0.72 * b^2 bits, with b the root mean
- * square of their bias, from which what chance alone would make is taken off.
+ * square of their bias. That comes from the product of what two halves of some words say, far from
+ * each other: chance, and neighbours that are alike, make as many negative ones as positive ones.
  */
 static uint64_t flip_gain(const struct words *in, const struct grid *g, struct brevis_error *err,
 			  int *status)
 {
-	unsigned size = word_bytes(in->width), top = in->width - 1;
-	size_t per_row = g->columns * g->inner;
-	size_t wanted = FLIP_WORDS / per_row < FLIP_ROWS ? FLIP_ROWS : FLIP_WORDS / per_row;
-	size_t rows = g->rows < wanted ? g->rows : wanted;
-	/* Long runs of one column are looked at in part. */
-	size_t part = FLIP_WORDS / (rows * g->columns) + 16;
-	size_t inner = g->inner < part ? g->inner : part;
-	uint32_t *set = calloc(g->columns, sizeof(*set));
-	uint64_t seen = rows * inner;
-	uint64_t squares = 0, chance = seen * g->columns;
-	size_t r, c, k;
+	uint32_t *set = malloc(sizeof(*set) * 2 * g->columns);
+	int64_t product = 0;
+	uint64_t chance;
+	size_t seen[2], c;
+	unsigned i;
 
-	if (!set) {
-		*status = error_nomem(err);
-		return 0;
-	}
-	for (r = 0; r < rows; r++) {
-		size_t i = g->rows * r / rows * per_row;
+	*status = set ? BREVIS_OK : error_nomem(err);
+	for (i = 0; i < 2 && !*status; i++)
+		*status = flip_count(in, g, FLIP_WORDS, &(struct flip_part){i, 2},
+				     set + i * g->columns, &seen[i], err);
+	for (c = 0; c < g->columns && !*status; c++) {
+		int64_t lean = (int64_t)(2 * (uint64_t)set[c]) - (int64_t)seen[0];
+		int64_t other = (int64_t)(2 * (uint64_t)set[g->columns + c]) - (int64_t)seen[1];
 
-		for (c = 0; c < g->columns; c++, i += g->inner)
-			for (k = 0; k < inner; k++)
-				set[c] += (uint32_t)(word_get(in->data, size, i + k) >> top);
-	}
-	for (c = 0; c < g->columns; c++) {
-		int64_t lean = (int64_t)(2 * (uint64_t)set[c]) - (int64_t)seen;
-
-		squares += (uint64_t)(lean * lean);
+		product += lean * other;
 	}
 	free(set);
-	if (squares <= 2 * chance)
+	if (*status || product <= 0)
 		return 0;
-	return (squares - chance) / seen * in->count / (seen * g->columns) * 72 / 100;
+	/* Five standard deviations of what chance makes, as it may be of only two columns. */
+	chance = 25 * seen[0] * seen[1] * g->columns;
+	if ((double_width)product * (uint64_t)product <= chance)
+		return 0;
+	return (uint64_t)((double_width)product * in->count / (seen[0] * seen[1] * g->columns)) *
+	       72 / 100;
 }
 
 int price_flip(struct stream *s, struct brevis_error *err)
@@ -189,7 +187,7 @@ int price_flip(struct stream *s, struct brevis_error *err)
 		    g.columns > s->words.count / 16)
 			continue;
 		gain = flip_gain(&s->words, &g, err, &status);
-		if (gain > 2 * g.columns + s->words.count / 200 && gain - g.columns > s->leaning) {
+		if (gain > 2 * g.columns + s->words.count / 100 && gain - g.columns > s->leaning) {
 			s->leaning = gain - g.columns;
 			s->leaning_grid = g;
 		}
@@ -232,28 +230,49 @@ int price_words(const struct words *words, uint64_t *bits, struct brevis_error *
 	return BREVIS_OK;
 }
 
+/* A loop for each type of words, so that the compiler vectorises it. */
+#define DEFINE_COUNT(T)                                                                            \
+	static size_t count_##T(const T *words, size_t count, T word)                              \
+	{                                                                                          \
+		size_t n = 0, i, k;                                                                \
+                                                                                                   \
+		for (i = 0; i < count; i += k) {                                                   \
+			T some = 0;                                                                \
+                                                                                                   \
+			/* As many as the type holds. */                                           \
+			for (k = 0; k < 255 && i + k < count; k++)                                 \
+				some = (T)(some + (words[i + k] == word));                         \
+			n += some;                                                                 \
+		}                                                                                  \
+		return n;                                                                          \
+	}
+
+DEFINE_COUNT(uint8_t)
+DEFINE_COUNT(uint16_t)
+DEFINE_COUNT(uint32_t)
+DEFINE_COUNT(uint64_t)
+
 static size_t count_word(const struct words *words, uint64_t word)
 {
-	unsigned size = word_bytes(words->width);
-	size_t n = 0, i;
-
-	for (i = 0; i < words->count; i++)
-		n += word_get(words->data, size, i) == word;
-	return n;
+	switch (word_bytes(words->width)) {
+	case 1:
+		return count_uint8_t(words->data, words->count, (uint8_t)word);
+	case 2:
+		return count_uint16_t(words->data, words->count, (uint16_t)word);
+	case 4:
+		return count_uint32_t(words->data, words->count, (uint32_t)word);
+	default:
+		return count_uint64_t(words->data, words->count, word);
+	}
 }
 
 void words_summary(const struct words *words, uint64_t *smallest, uint64_t *common)
 {
 	unsigned size = word_bytes(words->width);
-	uint64_t candidates[4];
+	uint64_t candidates[4], largest;
 	size_t most = 0, i;
 
-	*smallest = UINT64_MAX;
-	for (i = 0; i < words->count; i++) {
-		uint64_t word = word_get(words->data, size, i);
-
-		*smallest = word < *smallest ? word : *smallest;
-	}
+	word_range(words->data, words->width, words->count, smallest, &largest);
 	candidates[0] = 0;
 	for (i = 1; i < 4; i++)
 		candidates[i] = word_get(words->data, size, words->count * i / 4);

@@ -4,161 +4,193 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/bits.h"
 #include "core/base/error.h"
 #include "core/entropy/words.h"
+#include "core/kernels/kernels.h"
 
-/* Means are put into this many bins, which are then grouped into levels. */
-#define BINS 256
+/* Means are put into bins, which are then grouped into levels: more of them if there are more
+ * levels than 4. */
+#define BINS_FEW 256
+#define BINS_MAX 1024
 
 /* Rounds of Lloyd's algorithm, which settles fast in one dimension. */
 #define ROUNDS 6
 
-/* Words after which sums of 32 bits are carried over: each is below 2^12. */
-#define CARRY_WORDS ((size_t)LEVELS_INNER_MAX)
+/* Rows that are added up at a time: 32 bits hold sums of so many scales. */
+#define SUM_MAX LEVELS_LENGTH_MAX
 
-/*
- * Sums of the scales of the words of each row and column. Columns of one word get a loop of their
- * own, which the compiler vectorises where a symbol is its own scale.
- */
-ALWAYS_INLINE void sum_scales(const void *words, unsigned size, const struct grid *grid,
-			      const uint16_t *scales, uint64_t *rows, uint32_t *columns)
+/* Adds the scales of `rows` times `length` words to sums of rows and of places in them. */
+static void sum_looked_up(const struct words *in, const uint16_t *scales, size_t first, size_t rows,
+			  size_t length, uint32_t *row_sums, uint32_t *place_sums)
 {
-	size_t i = 0, r, c, k;
+	size_t r, i;
 
-	for (r = 0; r < grid->rows; r++) {
-		uint64_t row = 0;
-		uint32_t sum;
-		size_t end;
+	for (r = 0; r < rows; r++, first += length) {
+		uint32_t sum = 0;
 
-		for (c = 0; grid->inner == 1 && c < grid->columns; row += sum) {
-			end = grid->columns - c < CARRY_WORDS ? grid->columns : c + CARRY_WORDS;
-			for (sum = 0; c < end; c++, i++) {
-				uint32_t v = (uint32_t)word_get(words, size, i);
+		for (i = 0; i < length; i++) {
+			size_t symbol = word_get(in->data, word_bytes(in->width), first + i);
 
-				v = scales ? scales[v] : v;
-				sum += v;
-				columns[c] += v;
-			}
+			sum += scales[symbol];
+			place_sums[i] += scales[symbol];
 		}
-		for (c = 0; grid->inner > 1 && c < grid->columns; c++) {
-			for (k = 0, sum = 0; k < grid->inner; k++, i++) {
-				uint32_t v = (uint32_t)word_get(words, size, i);
-
-				sum += scales ? scales[v] : v;
-			}
-			row += sum;
-			columns[c] += sum;
-		}
-		rows[r] = row;
+		row_sums[r] += sum;
 	}
 }
 
-static void sum_words(const struct words *in, size_t first, const struct grid *grid,
-		      const struct alphabet *alphabet, uint64_t *rows, uint32_t *columns)
+static void sum_rows(const struct words *in, const struct alphabet *alphabet, size_t first,
+		     size_t rows, size_t length, uint32_t *row_sums, uint32_t *place_sums)
 {
-	const uint8_t *bytes = in->data;
-	const void *shorts = (const uint16_t *)in->data + first;
+	const struct kernels *k = kernels();
 
-	if (in->width <= 8 && alphabet->plain)
-		sum_scales(bytes + first, 1, grid, NULL, rows, columns);
+	if (!alphabet->mask)
+		sum_looked_up(in, alphabet->scales, first, rows, length, row_sums, place_sums);
 	else if (in->width <= 8)
-		sum_scales(bytes + first, 1, grid, alphabet->scales, rows, columns);
-	else if (alphabet->plain)
-		sum_scales(shorts, 2, grid, NULL, rows, columns);
+		k->sum8((const uint8_t *)in->data + first, rows, length, 0, alphabet->mask,
+			row_sums, place_sums);
 	else
-		sum_scales(shorts, 2, grid, alphabet->scales, rows, columns);
+		k->sum16((const uint16_t *)in->data + first, rows, length, 0, alphabet->mask,
+			 row_sums, place_sums);
 }
 
-/* In parts of so few words for each column and row that 32 bits hold their sums. */
+static void sum_grid(const struct words *in, const struct grid *grid,
+		     const struct alphabet *alphabet, uint64_t *rows, uint64_t *columns,
+		     uint32_t *row_sums, uint32_t *place_sums)
+{
+	size_t length = grid->columns * grid->inner, r, n, c, i;
+
+	for (r = 0; r < grid->rows; r += n) {
+		n = grid->rows - r < SUM_MAX ? grid->rows - r : SUM_MAX;
+		memset(row_sums, 0, sizeof(*row_sums) * n);
+		memset(place_sums, 0, sizeof(*place_sums) * length);
+		sum_rows(in, alphabet, r * length, n, length, row_sums, place_sums);
+		for (i = 0; i < n; i++)
+			rows[r + i] = row_sums[i];
+		for (c = 0; c < grid->columns; c++)
+			for (i = 0; i < grid->inner; i++)
+				columns[c] += place_sums[c * grid->inner + i];
+	}
+}
+
 int levels_sum(const struct words *in, const struct grid *grid, const struct alphabet *alphabet,
 	       uint64_t *rows, uint64_t *columns, struct brevis_error *err)
 {
-	size_t most = CARRY_WORDS / grid->inner;
-	uint32_t *part = calloc(grid->columns, sizeof(*part));
-	struct grid some = *grid;
-	size_t r, c;
+	size_t length = grid->columns * grid->inner;
+	size_t n = grid->rows < SUM_MAX ? grid->rows : SUM_MAX;
+	uint32_t *sums = malloc(sizeof(*sums) * (length + n));
 
-	if (!part)
+	if (!sums)
 		return error_nomem(err);
-	for (r = 0; r < grid->rows; r += some.rows) {
-		some.rows = grid->rows - r < most ? grid->rows - r : most;
-		sum_words(in, r * grid->columns * grid->inner, &some, alphabet, rows + r, part);
-		for (c = 0; c < grid->columns; c++)
-			columns[c] += part[c];
-		memset(part, 0, sizeof(*part) * grid->columns);
-	}
-	free(part);
+	sum_grid(in, grid, alphabet, rows, columns, sums, sums + n);
+	free(sums);
 	return BREVIS_OK;
 }
 
-/* Groups bins into at most `most` levels with Lloyd's algorithm; level_of[bin] ascends. */
-static void group_bins(const uint64_t *weights, uint64_t total, unsigned most, uint8_t *level_of)
+/* What bins weigh: all below a bin, and their sum of weight times bin. */
+struct bins {
+	unsigned count;
+	uint64_t weights[BINS_MAX + 1];
+	uint64_t sums[BINS_MAX + 1];
+};
+
+static void weigh_bins(const uint16_t *bin_of, size_t count, struct bins *bins)
 {
-	uint64_t centres[LEVELS_MAX]; /* 8 fraction bits */
-	uint64_t seen = 0;
-	unsigned n = 0, round, bin, i;
+	uint32_t counts[BINS_MAX];
+	unsigned bin;
+	size_t i;
 
-	/* Starts with bins of equal weight. */
-	for (bin = 0; bin < BINS; bin++) {
-		if (!weights[bin])
-			continue;
-		if (n < most && seen >= total * n / most)
-			centres[n++] = (uint64_t)bin << 8;
-		seen += weights[bin];
-	}
-	for (round = 0; round < ROUNDS; round++) {
-		uint64_t sums[LEVELS_MAX] = {0};
-		uint64_t counts[LEVELS_MAX] = {0};
-
-		for (bin = 0, i = 0; bin < BINS; bin++) {
-			uint64_t at = (uint64_t)bin << 8;
-
-			while (i + 1 < n && 2 * at > centres[i] + centres[i + 1])
-				i++;
-			level_of[bin] = (uint8_t)i;
-			sums[i] += at * weights[bin];
-			counts[i] += weights[bin];
-		}
-		for (i = 0; i < n; i++)
-			if (counts[i])
-				centres[i] = sums[i] / counts[i];
+	memset(counts, 0, sizeof(*counts) * bins->count);
+	for (i = 0; i < count; i++)
+		counts[bin_of[i]]++;
+	bins->weights[0] = bins->sums[0] = 0;
+	for (bin = 0; bin < bins->count; bin++) {
+		bins->weights[bin + 1] = bins->weights[bin] + counts[bin];
+		bins->sums[bin + 1] = bins->sums[bin] + (uint64_t)counts[bin] * bin;
 	}
 }
 
-/* Turns sums, of `per` words each, into levels. */
-static void put_into_levels(const uint64_t *sums, uint64_t per, unsigned most, struct levels *out)
+/*
+ * Groups bins into at most `most` levels with Lloyd's algorithm. ends[level]: the bin behind its
+ * last one. Returns how many levels there are.
+ */
+static unsigned group_bins(const struct bins *bins, unsigned most, unsigned *ends)
 {
-	uint64_t weights[BINS] = {0};
-	uint8_t level_of[BINS];
-	uint8_t number[LEVELS_MAX];
-	uint64_t low = sums[0], high = sums[0], range;
-	uint64_t counts[LEVELS_MAX] = {0};
-	size_t i;
-	unsigned l;
+	uint64_t centres[LEVELS_MAX]; /* 8 fraction bits */
+	uint64_t next = 0;
+	unsigned n = 0, round, bin, i;
 
-	for (i = 0; i < out->size; i++) {
-		low = sums[i] < low ? sums[i] : low;
-		high = sums[i] > high ? sums[i] : high;
+	/* Starts with bins of equal weight. */
+	for (bin = 0; bin < bins->count && n < most; bin++) {
+		if (bins->weights[bin + 1] == bins->weights[bin] || bins->weights[bin] < next)
+			continue;
+		centres[n++] = (uint64_t)bin << 8;
+		next = bins->weights[bins->count] * n / most;
 	}
+	for (round = 0; round < ROUNDS; round++) {
+		unsigned begin = 0;
+
+		for (i = 0; i < n; i++) {
+			unsigned end = bins->count;
+			uint64_t count;
+
+			/* A bin in the middle between two centres is the lower one's. */
+			if (i + 1 < n)
+				end = (unsigned)((centres[i] + centres[i + 1]) >> 9) + 1;
+			ends[i] = end;
+			count = bins->weights[end] - bins->weights[begin];
+			if (count)
+				centres[i] = ((bins->sums[end] - bins->sums[begin]) << 8) / count;
+			begin = end;
+		}
+	}
+	return n;
+}
+
+/* Of each line, by its sum from the lowest to low + range. */
+static void find_bins(const uint64_t *sums, size_t count, uint64_t low, uint64_t range,
+		      unsigned bins, uint16_t *bin_of)
+{
+	unsigned shift = bit_length(range) > 32 ? bit_length(range) - 32 : 0;
+	uint64_t factor = ((uint64_t)bins << 32) / ((range >> shift) + 1);
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		bin_of[i] = (uint16_t)(((sums[i] - low) >> shift) * factor >> 32);
+}
+
+/* Turns sums, of `per` words each, into levels. bin_of: room for one of each. */
+static void put_into_levels(const uint64_t *sums, uint64_t per, unsigned most, uint16_t *bin_of,
+			    struct levels *out)
+{
+	struct bins bins;
+	unsigned ends[LEVELS_MAX], n, i, bin = 0;
+	uint8_t level_of[BINS_MAX];
+	uint64_t low = sums[0], high = sums[0], range;
+	size_t k;
+
+	for (k = 0; k < out->size; k++) {
+		low = sums[k] < low ? sums[k] : low;
+		high = sums[k] > high ? sums[k] : high;
+	}
+	bins.count = most > 4 ? BINS_MAX : BINS_FEW;
 	/* Differences of less than a 64th of a step of the scale are noise. */
-	range = high - low > per * BINS / 64 ? high - low : per * BINS / 64;
-	range = range ? range : 1;
-	for (i = 0; i < out->size; i++)
-		weights[(sums[i] - low) * (BINS - 1) / range]++;
-	group_bins(weights, out->size, most, level_of);
-	for (i = 0; i < out->size; i++) {
-		out->of[i] = level_of[(sums[i] - low) * (BINS - 1) / range];
-		counts[out->of[i]]++;
-	}
+	range = high - low > per * BINS_FEW / 64 ? high - low : per * BINS_FEW / 64;
+	find_bins(sums, out->size, low, range, bins.count, bin_of);
+	weigh_bins(bin_of, out->size, &bins);
+	n = group_bins(&bins, most, ends);
 	/* Levels that nothing has do not exist. */
 	out->count = 0;
-	for (l = 0; l < LEVELS_MAX; l++) {
-		number[l] = (uint8_t)out->count;
-		if (counts[l])
-			out->counts[out->count++] = counts[l];
+	for (i = 0; i < n; i++) {
+		uint64_t count = bins.weights[ends[i]] - bins.weights[bin];
+
+		if (count)
+			out->counts[out->count++] = count;
+		for (; bin < ends[i]; bin++)
+			level_of[bin] = (uint8_t)(count ? out->count - 1 : 0);
 	}
-	for (i = 0; i < out->size; i++)
-		out->of[i] = number[out->of[i]];
+	for (k = 0; k < out->size; k++)
+		out->of[k] = level_of[bin_of[k]];
 }
 
 int levels_find(const struct words *in, const struct grid *grid, const struct alphabet *alphabet,
@@ -167,21 +199,21 @@ int levels_find(const struct words *in, const struct grid *grid, const struct al
 {
 	uint64_t *sums = calloc(grid->rows + grid->columns, sizeof(*sums));
 	uint64_t *column_sums = sums + grid->rows;
+	uint16_t *bin_of = malloc(sizeof(*bin_of) * (grid->rows + grid->columns));
 	int status;
 
-	if (!sums)
-		return error_nomem(err);
-	status = levels_sum(in, grid, alphabet, sums, column_sums, err);
-	if (status) {
-		free(sums);
-		return status;
-	}
+	status = sums && bin_of ? levels_sum(in, grid, alphabet, sums, column_sums, err)
+				: error_nomem(err);
+	if (status)
+		goto out;
 	rows->size = grid->rows;
 	columns->size = grid->columns;
-	put_into_levels(sums, grid->columns * grid->inner, most, rows);
-	put_into_levels(column_sums, grid->rows * grid->inner, most, columns);
+	put_into_levels(sums, grid->columns * grid->inner, most, bin_of, rows);
+	put_into_levels(column_sums, grid->rows * grid->inner, most, bin_of, columns);
+out:
+	free(bin_of);
 	free(sums);
-	return BREVIS_OK;
+	return status;
 }
 
 void levels_halve(struct levels *levels)

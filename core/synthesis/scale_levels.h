@@ -13,8 +13,8 @@
 
 #define LEVELS_MAX 16
 
-/** Words that share row and column, at most. */
-#define LEVELS_INNER_MAX (1u << 18)
+/** Words of a row, at most. */
+#define LEVELS_LENGTH_MAX ((size_t)1 << 20)
 
 /** The rows, or the columns, of a grid in levels: those of small scale have low ones. */
 struct levels {

@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/entropy/codebook_encode.h"
 #include "core/entropy/histogram.h"
+#include "core/entropy/tally.h"
 #include "core/entropy/words.h"
 #include "core/program/program.h"
 
@@ -79,7 +80,8 @@ static void measure_wide(struct stream *s)
 
 static int measure_symbols(struct stream *s, struct brevis_error *err)
 {
-	size_t symbols = (size_t)1 << s->words.width, i;
+	size_t symbols = (size_t)1 << s->words.width;
+	struct tally tally;
 	uint64_t own, shared;
 
 	if (!s->histogram) {
@@ -90,13 +92,12 @@ static int measure_symbols(struct stream *s, struct brevis_error *err)
 			return error_set(err, BREVIS_E_USAGE, "a word has over %u bits",
 					 s->words.width);
 	}
-	for (i = 0; !s->histogram[i]; i++)
-		;
-	s->constant = s->histogram[i] == s->words.count;
-	own = literal_cost(s->histogram, s->words.width, s->words.count);
-	shared = codebook_literal_cost(s->codebook, s->histogram, s->words.width, s->words.count);
+	tally_take(&tally, s->histogram, s->words.width, s->words.count);
+	s->constant = tally.n == 1;
+	own = tally_cost(&tally);
+	shared = codebook_tally_cost(s->codebook, &tally);
 	s->estimate = ((own < shared ? own : shared) + 7) / 8;
-	s->bound = literal_bound(s->histogram, s->words.width, s->words.count);
+	s->bound = tally_bound(&tally);
 	return BREVIS_OK;
 }
 
@@ -179,7 +180,7 @@ int stream_plan(struct stream *s, struct brevis_error *err)
 	status = stream_measure(s, err);
 	if (!status && !s->constant)
 		status = classes_find(&s->words, &s->shape, s->histogram, stream_scale(s->meaning),
-				      nothing, 1, &s->plan, err);
+				      0, nothing, 1, &s->plan, err);
 	if (!status && s->plan && s->plan->cost / 8 + s->estimate / PLAN_GAIN_MIN >= s->estimate) {
 		route_plan_free(s->plan);
 		s->plan = NULL;

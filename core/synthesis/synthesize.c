@@ -7,20 +7,30 @@
 #include "core/base/error.h"
 #include "core/program/fields.h"
 #include "core/synthesis/search.h"
+#include "core/synthesis/usual.h"
 
 /* Expansions of each effort. The first is the paper's own choice for its evaluation. */
 #define BUDGET_FAST    1
 #define BUDGET_DEFAULT 8
 #define BUDGET_BEST    64
 
+/* A tensor of fewer bytes is not worth more than the least effort, unless the preset is the best.
+ */
+#define TINY_BYTES 2048
+
+/* One of fewer is searched in no time. */
+#define MINUTE_BYTES 32
+
 /*
  * A slower preset does what the faster ones do, too: so it is never larger. It does that last, when
  * the bounds in bytes spare most of it.
  */
-static int explore(struct search *search, const struct synthesis_options *o,
+static int explore(struct search *search, const struct synthesis_options *o, size_t bytes,
 		   struct brevis_error *err)
 {
-	bool fast = o->preset == BREVIS_PRESET_FAST;
+	bool fast =
+		o->preset == BREVIS_PRESET_FAST ||
+		(o->preset == BREVIS_PRESET_DEFAULT && bytes >= MINUTE_BYTES && bytes < TINY_BYTES);
 	bool best = o->preset == BREVIS_PRESET_BEST;
 	unsigned own = o->budget;
 	int status = BREVIS_OK;
@@ -35,38 +45,91 @@ static int explore(struct search *search, const struct synthesis_options *o,
 	return status;
 }
 
-int synthesize(const void *words, unsigned width, size_t count, const struct tensor_kind *kind,
-	       const struct synthesis_options *options, struct buffer *out, struct prior *counts,
-	       struct brevis_error *err)
+/* The words in the machine's order. *swapped, for free(), holds them if that is not the bytes'. */
+static int take_words(const void *words, unsigned width, size_t count, struct words *out,
+		      void **swapped, struct brevis_error *err)
+{
+	*out = (struct words){words, width, count};
+	*swapped = NULL;
+	if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ || width == 8)
+		return BREVIS_OK;
+	*swapped = malloc(count * (width / 8));
+	if (!*swapped)
+		return error_nomem(err);
+	out->data = memcpy(*swapped, words, count * (width / 8));
+	fields_to_bytes(*swapped, width, count);
+	return BREVIS_OK;
+}
+
+bool synthesis_is_usual(const void *words, unsigned width, size_t count,
+			const struct tensor_kind *kind)
+{
+	struct words in;
+	void *swapped;
+	bool result =
+		!take_words(words, width, count, &in, &swapped, NULL) && usual_applies(&in, kind);
+
+	free(swapped);
+	return result;
+}
+
+/* Appends what the search finds if that is smaller than `limit` bytes. Takes over `owned`. */
+static int find(const struct words *words, void *owned, const struct tensor_kind *kind,
+		const struct synthesis_options *options, size_t limit, struct buffer *out,
+		struct prior *counts, struct brevis_error *err)
 {
 	struct search_options search_options = {
 		.prior = options->prior,
 		.dtype = kind->dtype,
 		.first_come = options->first_come,
 	};
-	struct words target = {words, width, count};
-	struct stream *root;
+	struct stream *root = stream_new(words, owned, &kind->shape,
+					 kind->is_float ? MEANS_FLOAT : MEANS_INTEGER);
 	struct search *search = NULL;
-	void *swapped = NULL;
+	size_t before = out->size;
 	int status;
 
-	if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ && width > 8) {
-		swapped = malloc(count * (width / 8));
-		if (!swapped)
-			return error_nomem(err);
-		target.data = memcpy(swapped, words, count * (width / 8));
-		fields_to_bytes(swapped, width, count);
-	}
-	root = stream_new(&target, swapped, &kind->shape,
-			  kind->is_float ? MEANS_FLOAT : MEANS_INTEGER);
 	if (root)
 		root->codebook = options->codebook;
 	if (root)
 		search = search_new(root, &search_options);
-	status = search ? explore(search, options, err) : error_nomem(err);
+	status = search ? explore(search, options, words->count * (words->width / 8), err)
+			: error_nomem(err);
 	if (!status)
 		status = search_finish(search, out, counts, err);
+	if (!status && out->size - before >= limit)
+		out->size = before;
 	search_free(search);
 	stream_free(root);
+	return status;
+}
+
+int synthesize(const void *words, unsigned width, size_t count, const struct tensor_kind *kind,
+	       const struct synthesis_options *options, struct buffer *out, struct prior *counts,
+	       struct brevis_error *err)
+{
+	struct words target;
+	enum usual usual = USUAL_NONE;
+	struct buffer found = BUFFER_INIT;
+	size_t before = out->size;
+	void *swapped;
+	int status = take_words(words, width, count, &target, &swapped, err);
+
+	if (status)
+		return status;
+	if (!options->first_come && !options->search_only && !counts)
+		status = usual_program(&target, kind, options, out, &usual, err);
+	if (status || (usual == USUAL_SUFFICES && options->preset != BREVIS_PRESET_BEST)) {
+		free(swapped);
+		return status;
+	}
+	if (!usual)
+		return find(&target, swapped, kind, options, SIZE_MAX, out, counts, err);
+	status = find(&target, swapped, kind, options, out->size - before, &found, counts, err);
+	if (!status && found.size) {
+		out->size = before;
+		buffer_append(out, found.data, found.size);
+	}
+	buffer_release(&found);
 	return status;
 }

@@ -20,8 +20,9 @@ struct synthesis_options {
 	enum brevis_preset preset;
 	const struct prior *prior;       /* or NULL */
 	const struct codebook *codebook; /* or NULL */
-	unsigned budget; /* expansions of the preset's own search; 0: what the preset has */
-	bool first_come; /* without A*, for the ablation */
+	unsigned budget;  /* expansions of the preset's own search; 0: what the preset has */
+	bool first_come;  /* without A*, for the ablation */
+	bool search_only; /* even where the program is known beforehand, for tests */
 };
 
 /**
@@ -33,5 +34,13 @@ struct synthesis_options {
 int synthesize(const void *words, unsigned width, size_t count, const struct tensor_kind *kind,
 	       const struct synthesis_options *options, struct buffer *out, struct prior *counts,
 	       struct brevis_error *err);
+
+/**
+ * True if a tensor, given as above, seems to need no search: what its program is like is known
+ * beforehand, and no prior would change it. A guess from some of its words. False also for want of
+ * memory.
+ */
+bool synthesis_is_usual(const void *words, unsigned width, size_t count,
+			const struct tensor_kind *kind);
 
 #endif

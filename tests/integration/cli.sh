@@ -448,6 +448,14 @@ exits 0 'env'
 contains 'env tells the version' "$T/out" "$(git brevis version | grep -oE '[0-9]+\.[0-9]+\.[0-9]+' | head -n 1)"
 contains 'and where objects lie' "$T/out" "$T/repo/.git/lfs"
 is 'and no secrets' "$(grep -c secret-token "$T/out")" 0
+contains 'and the kernels' "$T/out" 'kernels: '
+run env BREVIS_KERNELS=scalar git brevis env
+contains 'those that the environment names' "$T/out" 'kernels: scalar'
+git brevis compress "$DEMO" -o "$T/usual" 2>"$T/err"
+BREVIS_KERNELS=scalar git brevis compress "$DEMO" -o "$T/scalar" 2>"$T/err"
+same_bytes 'all kernels write the same archive' "$T/usual" "$T/scalar"
+BREVIS_KERNELS=scalar git brevis decompress "$T/usual" -o "$T/by-scalar" 2>"$T/err"
+same_bytes 'and read it' "$T/by-scalar" "$DEMO"
 
 # ---- brevis.preset ----
 

@@ -194,8 +194,7 @@ class Table:
             self.starts[s] = start
             start += frequencies[s]
 
-    def stream(self, padding=0):
-        bits = Bits()
+    def put(self, bits):
         bits.put(self.first, self.width)
         bits.put(self.final - self.first - 1, self.width)
         bits.put(self.rest - self.first, (self.final - self.first).bit_length())
@@ -207,25 +206,46 @@ class Table:
             assert (1 << q) + m << level - 1 - q == listed[i]
             bits.put(m, q)
         put_levels(bits, [f.bit_length() for f in listed], mantissa)
-        return bits.bytes(padding)
+
+    def stream(self, padding=0):
+        return tables_stream([self], padding)
 
     def parameters(self, lanes=0):
-        return u(self.scale - 8 | lanes << 3 | self.precision << 5, 1)
+        return rans_parameters(self.scale, self.precision, lanes)
 
     def shared(self):
         return u(self.width, 1) + self.parameters() + self.stream()
 
-    def payload(self, words, lanes, final=1 << 16):
-        count = (1, 4, 32)[lanes]
-        states, units = [final] * count, []
-        for i in reversed(range(len(words))):
-            s = words[i]
-            f, x = self.frequencies[s], states[i % count]
-            if x >= f << 32 - self.scale:
-                units.append(x & 65535)
-                x >>= 16
-            states[i % count] = (x // f << self.scale) + x % f + self.starts[s]
-        return b"".join(u(x, 4) for x in states) + b"".join(u(x, 2) for x in reversed(units))
+    def payload(self, words, lanes, **kw):
+        return rans_payload([(self, word) for word in words], lanes, **kw)
+
+
+def tables_stream(tables, padding=0):
+    bits = Bits()
+    for table in tables:
+        table.put(bits)
+    return bits.bytes(padding)
+
+
+def rans_parameters(scale, precision, lanes):
+    return u(scale - 8 | lanes << 3 | precision << 5, 1)
+
+
+LANES = (1, 4, 16, 64)
+
+
+def rans_payload(coded, lanes, final=1 << 15, bound=31):
+    """The payload of pairs of a table and a word. The word that is decoded first leaves a lane's state below 2**bound."""
+    count = LANES[lanes]
+    states, units = [final] * count, []
+    for i in reversed(range(len(coded))):
+        table, s = coded[i]
+        f, x = table.frequencies[s], states[i % count]
+        if x >= f << (31 if i else bound) - table.scale:
+            units.append(x & 65535)
+            x >>= 16
+        states[i % count] = (x // f << table.scale) + x % f + table.starts[s]
+    return b"".join(u(x, 4) for x in states) + b"".join(u(x, 2) for x in reversed(units))
 
 
 def sized(payload):
@@ -332,31 +352,22 @@ def grid_at(i, columns, inner):
     return i // (columns * inner), i // inner % columns
 
 
-def route(n, columns, inner, children, row=None, column=None, table=None, codings=(raw, raw, raw), R=None, C=None, K=None):
-    R, C, K = R or (max(row) + 1 if row else 1), C or (max(column) + 1 if column else 1), K or len(children)
+def route(words, b, columns, inner, row=None, column=None, table=None, codings=(raw, raw, raw), R=None, C=None, K=None, tables=None, scale=8, precision=7, lanes=0,
+          parameters=None, stream=None, payload=None, **kw):
+    """The class of a row, of a column, and the map, where there are any; a table of frequencies for each class, made of its words if tables has none."""
+    R, C, K = R or (max(row) + 1 if row else 1), C or (max(column) + 1 if column else 1), K or max(table or row or column) + 1
+    places = [grid_at(i, columns, inner) for i in range(len(words))]
+    classes = [table[row[r] * C + column[c]] if table else row[r] if row else column[c] for r, c in places]
+    classes = [k % K for k in classes]  # what is out of range has some table too
     code = op(8) + varint(columns) + varint(inner) + bytes([R, C, K])
-    for words, limit, coding in zip((row, column, table), (R, C, K), codings):
-        if words:
-            code += lit_code((limit - 1).bit_length(), words, coding)
-    queues, words = [iter(c.words) for c in children], []
-    for i in range(n):
-        r, c = grid_at(i, columns, inner)
-        number = table[row[r] * C + column[c]] if table else row[r] if row else column[c]
-        words.append(next(queues[number]))
-    assert all(next(q, None) is None for q in queues)
-    return Node(children[0].b, words, code + joined(children), total(children))
-
-
-def route_of(words, b, columns, inner, row=None, column=None, table=None, child=lit, **kw):
-    """A route whose children are made by child(b, words)."""
-    C = max(column) + 1 if column else 1
-    lists = [[] for _ in range(max(table or row or column) + 1)]
-    for i, w in enumerate(words):
-        r, c = grid_at(i, columns, inner)
-        lists[table[row[r] * C + column[c]] if table else row[r] if row else column[c]].append(w)
-    node = route(len(words), columns, inner, [child(b, l) for l in lists], row, column, table, **kw)
-    assert node.words == list(words)
-    return node
+    for side, limit, coding in zip((row, column, table), (R, C, K), codings):
+        if side:
+            code += lit_code((limit - 1).bit_length(), side, coding)
+    if tables is None:
+        tables = [Table(b, [w for w, k in zip(words, classes) if k == number] or [0, 1], scale, precision) for number in range(K)]
+    code += parameters or rans_parameters(tables[0].scale, tables[0].precision, lanes)
+    code += stream or tables_stream(tables)
+    return Node(b, words, code + sized(rans_payload([(tables[k], w) for w, k in zip(words, classes)], lanes, **kw) if payload is None else payload))
 
 
 def escape(b, base, codes, escaped=None):

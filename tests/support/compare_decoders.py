@@ -7,7 +7,7 @@
     compare_decoders.py judge ARCHIVE...             both restore the same, or both refuse
     compare_decoders.py mutants FOLDER SEED COUNT    the same for programs with a few wrong bytes, made of the good ones in FOLDER; their checksums are right
 
-`encoded` tells too which operators and which codings of literals the archives have.
+`encoded` tells too which operators, which codings of literals and which numbers of lanes the archives have.
 """
 
 import collections
@@ -20,6 +20,8 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
+import reference_decoder  # noqa: E402
+import reference_literals  # noqa: E402
 from archive_builder import archive, u, varint, xxh3  # noqa: E402
 from reference_decoder import Archive, ProgramParser, Record  # noqa: E402
 from reference_literals import ByteReader, Refused  # noqa: E402
@@ -87,12 +89,18 @@ def handmade(folder):
 
 
 class Census:
-    """Counts the operators and codings of all programs that are parsed."""
+    """Counts the operators, codings and numbers of lanes of all programs that are parsed."""
 
     def __init__(self):
         self.seen = collections.Counter()
         for number, parse in ProgramParser.OPS.items():
             ProgramParser.OPS[number] = self.counting(parse)
+        parse_payload = reference_literals.parse_rans_payload
+
+        def count(reader, tables, lanes, *arguments):
+            self.seen[f"lanes.{lanes:02}"] += 1
+            return parse_payload(reader, tables, lanes, *arguments)
+        reference_decoder.parse_rans_payload = reference_literals.parse_rans_payload = count
 
     def counting(self, parse):
         def count(parser, small, *arguments):

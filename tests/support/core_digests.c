@@ -109,7 +109,7 @@ static bool keep_file(const char *directory, const char *name, const struct buff
 static int decode(struct buffer *bytes, unsigned threads, struct buffer *out,
 		  struct brevis_error *err)
 {
-	struct brevis_source source = {read_at, bytes, bytes->size};
+	struct brevis_source source = {read_at, bytes, bytes->size, NULL};
 	struct brevis_decode_options options = {.threads = threads};
 	struct brevis_archive *archive = NULL;
 	int status = brevis_archive_open(&source, &archive, err);

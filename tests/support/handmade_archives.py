@@ -10,52 +10,16 @@ decoder's reason matches. Always the same files: nothing is random but for a fix
 
 import lzma
 import os
-import random
 import sys
 
 import zstandard
 
 from archive_builder import (
-    Bits, END, Node, Table, archive, codebook_of, concat, const, escape, escape_of, flip, huffman, huffman_table, joined, lit, lit_code, lzma2,
-    lzma2_stream, mapped, merge, op, pack, packed, per_word, planes, program, rans, raw, record, repeat, route, route_of, scan, shared, sized, u,
-    varint, widen, xxh3, zstd)
-
-rng = random.Random(7)
-
-GOOD, BAD = {}, {}
-
-
-def add(to, name, value):
-    assert name not in to, name
-    to[name] = value
-
-
-def good(name, node, codebook=b""):
-    node = widen(node)
-    assert node.nodes <= 64, name
-    add(GOOD, name, archive([program(node)], codebook))
-
-
-def bad(name, reason, node, codebook=b""):
-    add(BAD, name, (archive([program(widen(node))], codebook)[0], reason))
-
-
-def bad_file(name, reason, pieces, **kw):
-    add(BAD, name, (archive(pieces, **kw)[0], reason))
-
-
-def some(b, n):
-    return [rng.getrandbits(b) for _ in range(n)]
-
-
-def skewed(b, n, spread=0.25):
-    middle = rng.getrandbits(b)
-    return [(middle + int(rng.gauss(0, 1) * max(1, 2**b * spread / 8))) % 2**b for _ in range(n)]
-
-
-def text_record(data=b"plain bytes"):
-    return record(0, data, b"\0" + data)
-
+    END, Node, Table, archive, codebook_of, concat, const, escape, escape_of, flip, huffman, joined, lit, lit_code, lzma2, lzma2_stream, mapped, merge,
+    op, pack, packed, planes, program, rans, raw, record, repeat, route, scan, shared, sized, u, varint, xxh3, zstd)
+from handmade_literals import make_bad_literals, make_good_literals
+from handmade_routes import make_bad_routes, make_good_routes
+from handmade_set import BAD, GOOD, add, bad, bad_file, good, patched, rng, skewed, some, text_record
 
 # ---- Good ones ----
 
@@ -83,53 +47,6 @@ def make_good():
     for b in (3, 12, 20, 24, 40, 48, 56):
         for name, coding in (("raw", raw), ("zstd", zstd), ("lzma2", lzma2)):
             good(f"odd-{name}-{b}", lit(b, some(b, 9) + [2**b - 1], coding))
-
-    # Packed
-    for b in (1, 7, 8, 16, 63, 64):
-        good(f"packed-0-{b}", lit(b, [2**b - 1] * 5, packed))
-        good(f"packed-all-{b}", lit(b, some(b, 5), lambda w, x: packed(w, x, 0, w)))
-    good("packed-base", lit(16, [300 + x for x in some(5, 77)], packed))
-
-    # Huffman
-    for b in (1, 2, 5, 8, 11, 12):
-        good(f"huffman-{b}", lit(b, skewed(b, 700), huffman))
-        good(f"huffman-flat-{b}", lit(b, [x % 2**b for x in range(2**b)] * 2, huffman))
-    for longest in range(1, 16):
-        lengths = {s: min(s + 1, longest) for s in range(longest + 1)}
-        words = [rng.randrange(longest + 1) for _ in range(max(1, 2**longest // 32))]
-        good(f"huffman-longest-{longest}", lit(8, words, lambda w, x, l=lengths: huffman(w, x, l)))
-    lengths = dict(zip((3, 900, 901, 902, 2000, 4095), (1, 5, 5, 4, 3, 2)))  # long runs of level 0 and steps of more than 1
-    good("huffman-gaps", lit(12, [rng.choice(list(lengths)) for _ in range(50)], lambda w, x: huffman(w, x, lengths)))
-
-    # rANS
-    for scale in range(8, 15):
-        for precision in (0, 3, 7):
-            for lanes in range(3):
-                words = skewed(8, 2**scale // 2 + 1 if scale > 8 else 40)
-                good(f"rans-{scale}-{precision}-{lanes}", lit(8, words, lambda w, x: rans(w, x, scale, precision, lanes)))
-    for precision in range(8):
-        good(f"rans-precision-{precision}", lit(8, skewed(8, 3000), lambda w, x: rans(w, x, 12, precision)))
-    for b in (1, 2, 3, 7, 9, 12):
-        good(f"rans-width-{b}", lit(b, skewed(b, 600, 0.1), lambda w, x: rans(w, x, 10, 4, 1)))
-        good(f"rans-few-{b}", lit(b, skewed(b, 3, 0.1), lambda w, x: rans(w, x, 8, 4, 2)))
-    gaps = {5: 3, 6: 9, 60: 100, 61: 1, 255: 143}
-    words = [rng.choice(list(gaps)) for _ in range(90)]
-    for rest in gaps:  # runs of level 0 on both sides of the symbol that is not listed, or beginning or ending with it
-        good(f"rans-rest-{rest}", lit(8, words, lambda w, x: rans(w, x, table=Table(w, None, 8, 7, gaps, rest))))
-    alone = {0: 1, 100: 254, 200: 1}
-    good("rans-rest-in-run", lit(8, [0, 100, 200], lambda w, x: rans(w, x, table=Table(w, None, 8, 0, alone, 100))))
-    good("rans-1-of-everything", lit(8, list(range(256)), lambda w, x: rans(w, x, table=Table(w, None, 8, 0, dict.fromkeys(range(256), 1), 255))))
-    good("rans-4096", lit(12, list(range(4096)) * 2, lambda w, x: rans(w, x, 14, 0, 2)))
-
-    # Shared
-    tables = [Table(8, skewed(8, 1000) + [0], 11, 5), Table(5, skewed(5, 100), 8, 0), Table(12, skewed(12, 4000), 14, 7), Table(1, [0, 0, 1], 9)]
-    book = codebook_of(tables)
-    for number, table in enumerate(tables):
-        for lanes in range(3):
-            words = rng.choices(list(table.frequencies), k=2**table.scale // 2 + 3)
-            good(f"shared-{number}-{lanes}", lit(table.width, words, shared(tables, number, lanes)), book)
-    many = [Table(1 + i % 12, skewed(1 + i % 12, 100), 8 + i % 7, i % 8) for i in range(64)]
-    good("shared-63", concat(*(lit(4, rng.choices(list(many[i].frequencies), k=20000), shared(many, i, i % 3)) for i in (3, 15, 51, 63))), codebook_of(many))
 
     # Simple nodes
     for b in (1, 7, 8, 13, 16, 32, 63, 64):
@@ -170,26 +87,6 @@ def make_good():
         for b in all_b:
             good(f"merge-{form}-{b}", planes(form, b, [1, e, b - 1 - e], some(b, 9)))
 
-    # Route
-    w = some(16, 60)
-    good("route-rows", route_of(w, 16, 10, 1, row=[0, 1, 0, 2, 1, 1]))
-    good("route-rows-inner", route_of(w, 16, 5, 2, row=[0, 1, 0, 2, 1, 1]))
-    good("route-rows-1-column", route_of(w, 16, 1, 1, row=[rng.randrange(4) for _ in range(56)] + [0, 1, 2, 3]))
-    good("route-columns", route_of(w, 16, 6, 1, column=[1, 0, 0, 2, 1, 1]))
-    good("route-columns-inner", route_of(w, 16, 6, 5, column=[1, 0, 0, 2, 1, 1]))
-    good("route-columns-1-row", route_of(w, 16, 60, 1, column=[i % 32 for i in range(60)]))
-    good("route-both", route_of(w, 16, 6, 1, row=[0, 1] * 5, column=[0, 1, 2, 0, 1, 2], table=[0, 1, 2, 3, 4, 5]))
-    good("route-both-inner", route_of(w, 16, 5, 3, row=[0, 2, 1, 0], column=[0, 1, 1, 0, 0], table=[0, 1, 1, 2, 2, 0]))
-    good("route-both-2", route_of(w, 16, 5, 2, row=[3, 0, 2, 1, 0, 0], column=[0, 1, 2, 1, 0], table=[0, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 1]))
-    good("route-32", route_of(some(8, 32 * 33), 8, 33, 1, row=[31 - i for i in range(32)], column=[i % 32 for i in range(33)], table=[i * 5 % 32 for i in range(1024)],
-                             codings=(packed, rans, huffman)))
-    for name, coding in (("packed", packed), ("huffman", huffman), ("rans", rans), ("zstd", zstd), ("lzma2", lzma2)):
-        good(f"route-classes-{name}", route_of(w, 16, 6, 1, row=[0, 1, 2, 0, 1, 2, 0, 0, 0, 0], column=[0, 1, 0, 1, 1, 0], table=[0, 2, 1, 2, 1, 0], codings=(coding,) * 3))
-    bits = [Table(1, [0, 1], 8), Table(2, [0, 1, 2, 2], 8)]
-    good("route-classes-shared", route_of(w, 16, 6, 1, row=[0, 1, 2, 0, 1, 2, 0, 0, 0, 0], column=[0, 1, 0, 1, 1, 0], table=[0, 2, 1, 2, 1, 0],
-                                          codings=(shared(bits, 1), shared(bits, 0), shared(bits, 1))), codebook_of(bits))
-    good("route-13-bit", route_of(some(13, 20), 13, 5, 1, column=[0, 1, 1, 0, 1]))
-
     # Escape
     words = [1000 + rng.randrange(7) for _ in range(50)]
     good("escape", escape_of(words[:20] + [5, 65535, 0] + words[20:], 16, 3, 1000))
@@ -223,16 +120,17 @@ def make_good():
         node = step(node)
     good("deep", node)
     words = [rng.choice((0x3F80, 0xBF81, 0x4000, 0x0001)) + rng.randrange(60) for _ in range(96)]
-    inner = planes(0, 8, [3, 5], some(8, 48), packed)
-    node = merge(3, lit(1, some(1, 96), packed), route(96, 8, 2, [escape_of([7 + x for x in some(3, 48)], 8, 2, 7, packed), mapped(inner, 4)], row=[0, 1, 1, 0, 1, 0]),
+    node = merge(3, lit(1, some(1, 96), packed), mapped(route([7 + x for x in some(3, 96)], 8, 8, 2, row=[0, 1, 1, 0, 1, 0]), 4),
                  pack(mapped(const(1, 7 * 96, 0), 0, 1), 7))
     good("deep-2", flip(node, 16, 3, [0, 1] * 8))
     node = escape(16, 500, pack(merge(0, lit(1, some(1, 24)), const(2, 24, 3), scan(lit(3, some(3, 23), zstd), 0, 5)), 2))
     good("deep-3", flip(node, 2, 3, [1, 0]))
     node = planes(4, 8, [1, 5, 2], some(8, 40), huffman)
-    for step in (lambda n: mapped(n, 6), lambda n: pack(n, 4), lambda n: route(20, 5, 2, [n, lit(32, some(32, 10), lzma2)], row=[1, 0]), lambda n: scan(n, 0, 2**32 - 1)):
+    for step in (lambda n: mapped(n, 6), lambda n: pack(n, 4), lambda n: concat(n, lit(32, some(32, 10), lzma2)), lambda n: scan(n, 0, 2**32 - 1)):
         node = step(node)
     good("deep-4", node)
+    parts = [route(some(b, 60), b, 6, 5, row=[1, 0], column=[0, 1, 2, 0, 1, 1], table=[0, 1, 0, 1, 1, 0], lanes=i % 4) for i, b in enumerate((6, 2))]
+    good("deep-5", flip(escape(16, 77, scan(merge(0, *parts), 1, 9)), 61, 1, [i % 2 for i in range(61)]))
 
 
 # ---- Broken ones ----
@@ -335,7 +233,7 @@ def make_bad():
     # Nodes
     for number in (0, 12, 13, 14, 15):
         bad(f"op-{number}", f"unknown op {number}", Node(8, [1], op(number) + b"\0" * 9))
-    for node in (const(8, 3, 1), mapped(ok, 0, 1), scan(ok, 0, 1), route_of([1, 2], 8, 2, 1, column=[0, 1]), escape(8, 0, lit(8, [1])), pack(lit(4, [1, 2]), 2), flip(ok, 3, 1, [0, 1, 0])):
+    for node in (const(8, 3, 1), mapped(ok, 0, 1), scan(ok, 0, 1), route([1, 2], 8, 2, 1, column=[0, 1]), escape(8, 0, lit(8, [1])), pack(lit(4, [1, 2]), 2), flip(ok, 3, 1, [0, 1, 0])):
         for s in (1, 15):
             bad(f"small-number-{node.code[0]}-{s}", f"op {node.code[0]} with the small number {s}", Node(8, node.words, u(node.code[0] | s << 4, 1) + node.code[1:]))
     for s in (7, 8, 15):
@@ -394,38 +292,6 @@ def make_bad():
         bad(f"merge-{form}-{b}", f"form {form} of {b}-bit", Node(b, [1], op(7, form) + lit_code(1, [0]) + lit_code(e, [1]) + lit_code(1, [0])))
         bad(f"merge-{form}-2", f"form {form} of 2-bit", Node(2, [1], op(7, form) + lit_code(1, [0]) + lit_code(e, [1]) + lit_code(1, [0])))
 
-    # Route
-    w = list(range(60))
-    row, column = [0, 1, 0, 2, 1, 1], [1, 0, 0, 2, 1, 1]
-    r = route_of(w, 8, 10, 1, row=row)
-
-    def patched(node, at, value):
-        return Node(node.b, node.words, node.code[:at] + bytes(value) + node.code[at + len(value):])
-    bad("route-columns-0", "grid", patched(r, 1, [0]))
-    bad("route-inner-0", "grid", patched(r, 2, [0]))
-    bad("route-grid", "grid", patched(r, 1, [7]))
-    bad("route-grid-large", "grid", patched(r, 1, [120]))
-    bad("route-R-0", "row or column classes", patched(r, 3, [0]))
-    bad("route-R-33", "row or column classes", patched(r, 3, [33]))
-    bad("route-C-0", "row or column classes", patched(r, 4, [0]))
-    bad("route-C-33", "row or column classes", patched(r, 4, [33, 33]))
-    bad("route-K-1", "number of children", patched(r, 3, [1, 1, 1]))
-    bad("route-K-33", "number of children", patched(r, 5, [33]))
-    bad("route-K-not-R", "number of children", patched(r, 5, [2]))
-    bad("route-R-1-C-1", "number of children", patched(r, 3, [1, 1, 2]))
-    bad("route-K-not-C", "number of children", patched(route_of(w, 8, 6, 1, column=column), 5, [4]))
-    bad("route-row-class", "class is out of range", route_of(w, 8, 10, 1, row=row[:-1] + [3], R=3, K=3))
-    bad("route-column-class", "class is out of range", route_of(w, 8, 6, 1, column=column[:-1] + [3], C=3, K=3))
-    bad("route-map-class", "class is out of range", route_of(w, 8, 6, 1, row=[0, 1] * 5, column=[0, 1] * 3, table=[0, 1, 2, 3], K=3))
-    bad("route-row-class-8-bits", "exceeds the width", route_of(w, 8, 10, 1, row=row[:-1] + [255], R=3, K=3, child=lambda b, l: lit(b, l) if l else Node(b, l, b"", 0)))
-    bad("route-no-words", "without words", route(60, 10, 1, [lit(8, w[:30]), Node(8, [], b""), lit(8, w[30:])], row=[0, 0, 0, 2, 2, 2]))
-    bad("route-no-words-map", "without words", route(60, 6, 1, [lit(8, w), lit(8, [])], row=[0, 0, 0, 0, 0, 0, 0, 0, 0, 0], R=2, column=[0, 1] * 3, table=[0, 0, 1, 1]))
-    for name, code in (("const", op(2) + b"\0"), ("map", op(5) + b"\0\1" + lit_code(2, row)), ("repeat", op(4, 4) + lit_code(2, [0]))):
-        node = route_of(w, 8, 10, 1, row=row)
-        bad(f"route-classes-{name}", "where a literal must be", Node(8, w, node.code[:6] + code + node.code[6 + len(lit_code(2, row)):]))
-    # The classes are wrong, and the program ends too early: the former must be noticed while the latter is not yet.
-    bad("route-classes-first", "class is out of range", Node(8, w, r.code[:6] + lit_code(2, row[:-1] + [3])))
-    bad("route-classes-payload", "wrong|damaged|fewer|ends", Node(8, w, r.code[:6] + op(1, 5) + sized(b"\x28\xB5\x2F\xFD\0") + joined([lit(8, [1] * 20)] * 3)))
     # Escape
     e = lit(4, [1, 15, 2])
     bad("escape-w-0", "width of the codes", Node(8, [1, 2], op(9) + bytes([0, 0, 0]) + lit_code(8, [1, 2])))
@@ -442,6 +308,7 @@ def make_bad():
     bad("escape-no-code", "fewer or more", Node(8, [1, 1, 2], op(9) + bytes([4, 0, 1]) + lit_code(4, [1, 1, 2]) + lit_code(8, [7])))
 
     # Pack and flip
+    w = list(range(60))
     bad("pack-0", "pack", Node(8, [1], op(10) + b"\0" + lit_code(8, [1])))
     bad("pack-1", "pack", Node(8, [1], op(10) + b"\1" + lit_code(8, [1])))
     bad("pack-3", "pack", Node(8, [1], op(10) + b"\3" + lit_code(2, [1] * 3)))
@@ -454,108 +321,6 @@ def make_bad():
     bad("flip-const", "where a literal must be", Node(8, w, op(11) + b"\6\2" + op(2) + b"\0" + lit_code(8, w)))
     bad("flip-flags-first", "exceeds the width", Node(8, w, op(11) + b"\6\2" + lit_code(1, [0, 1, 2, 0, 0, 1])))
 
-    # Literals
-    for b in (1, 3, 7, 9, 12, 13, 20, 31, 33, 63):
-        words = [2**b]
-        for name, coding in (("raw", raw), ("zstd", zstd), ("lzma2", lzma2)):
-            if 2**b < 256**per_word(b):
-                bad(f"literal-{name}-{b}", "exceeds the width", Node(b, [0], lit_code(b, words, coding)))
-    bad("raw-short", "ends too early", Node(8, [1, 2], lit_code(8, [1])))
-    bad("packed-base", "base", Node(7, [0], op(1, 1) + varint(128) + b"\0"))
-    bad("packed-bits", "more bits", Node(7, [0], op(1, 1) + b"\0\x08\0"))
-    bad("packed-padding", "padding", lit(8, [1, 2, 3], lambda w, x: packed(w, x, 0, 3, 1)))
-    bad("packed-sum", "exceeds the width", Node(8, [255, 0], op(1, 1) + varint(255) + b"\1\2"))
-    bad("packed-sum-64", "exceeds the width", Node(64, [2**64 - 1, 0], op(1, 1) + varint(2**64 - 1) + b"\1\2"))
-    bad("packed-base-varint", "shortest", Node(8, [5], op(1, 1) + b"\x85\0\0"))
-    x = [1, 2, 2, 3, 1, 1, 1, 9] * 5
-    plain = dict(zip((1, 2, 3, 9), (1, 2, 3, 3)))
-    bad("huffman-13", "13-bit", lit(13, x, huffman))
-    for longest in (0, 16):
-        bad(f"huffman-longest-{longest}", "longest code is out of range", Node(8, x, op(1, 2) + u(longest, 1) + lit_code(8, x, huffman)[2:]))
-    bad("huffman-longest-few", "too long for so few", lit(8, [0, 15], lambda w, _: huffman(w, _, {s: min(s + 1, 15) for s in range(16)})))
-    bad("huffman-not-longest", "no code is the longest", lit(8, x, lambda w, _: huffman(w, _, plain, longest=4)))
-    bad("huffman-incomplete", "not complete", lit(8, [1, 2, 3] * 9, lambda w, _: huffman(w, _, {1: 1, 2: 3, 3: 3})))
-    bad("huffman-over", "not complete", lit(8, [1, 1, 1] * 9, lambda w, _: huffman(w, _, plain, table=huffman_table(8, {1: 1, 2: 1, 3: 3}, 3))))
-    bad("huffman-size", "payload is not of the size", lit(8, x, lambda w, _: huffman(w, _, plain, more=b"\0")))
-    bad("huffman-padding", "padding", lit(8, x + [1], lambda w, _: huffman(w, _, plain, padding=1)))
-    bad("huffman-table-padding", "padding of a table", lit(8, x, lambda w, _: (2, u(3, 1) + huffman_table(8, plain, 3, 1) + sized(b"\0"))))
-    number, code = huffman(8, x, plain)
-    size = len(huffman_table(8, plain, 3)) + 1
-    bad("huffman-short", "payload is not of the size", Node(8, x, op(1, 2) + code[:size] + sized(code[size + 1:-1])))
-
-    def with_bits(b, longest, build):
-        bits = Bits()
-        build(bits)
-        return Node(b, x, op(1, 2) + u(longest, 1) + bits.bytes() + sized(b"\0" * 5))
-
-    def start(bits, first, span, b=8):
-        bits.put(first, b)
-        bits.put(span, b)
-    bad("huffman-range", "symbol exceeds the width", with_bits(8, 1, lambda t: (start(t, 200, 55), t.text("1"), t.text("000"), t.gap(54), t.text("1"))))
-    bad("huffman-first", "first or the last", with_bits(8, 1, lambda t: (start(t, 0, 1), t.text("000"), t.gap(1), t.text("11"))))
-    bad("huffman-last", "first or the last", with_bits(8, 1, lambda t: (start(t, 0, 1), t.text("11"), t.text("000"), t.gap(1))))
-    bad("huffman-run-run", "follows another", with_bits(8, 1, lambda t: (start(t, 0, 2), t.text("1"), t.text("000"), t.gap(1), t.text("000"), t.gap(1), t.text("1"))))
-    bad("huffman-run-past", "goes on past", with_bits(8, 1, lambda t: (start(t, 0, 1), t.text("11"), t.text("000"), t.gap(2))))
-    bad("huffman-gap", "too long", with_bits(8, 1, lambda t: (start(t, 0, 250), t.text("1"), t.text("000"), t.text("0" * 12 + "1"), t.put(0, 12))))
-    bad("huffman-level-0", "level is out of range", with_bits(8, 2, lambda t: (start(t, 0, 0), t.text("011"), t.text("1"))))
-    bad("huffman-level-high", "level is out of range", with_bits(8, 1, lambda t: (start(t, 0, 0), t.text("010"), t.text("1"))))
-    bad("huffman-level-far", "level is out of range", with_bits(8, 3, lambda t: (start(t, 0, 0), t.text("0010"), t.gap(2), t.text("1"))))
-    bad("huffman-level-low", "level is out of range", with_bits(8, 3, lambda t: (start(t, 0, 0), t.text("0011"), t.gap(1), t.text("1"))))
-
-    table = Table(8, None, 8, 7, {1: 100, 2: 100, 3: 50, 9: 6}, 2)
-
-    def rans_node(payload, words=x, parameters=None, stream=None):
-        return Node(8, words, op(1, 3) + (parameters or table.parameters()) + (stream or table.stream()) + sized(payload))
-    payload = table.payload(x, 0)
-    bad("rans-13", "13-bit", lit(13, x, lambda w, _: rans(w, _, 8)))
-    bad("rans-scale", "sum of the frequencies is out", rans_node(payload, parameters=u(7 | 7 << 5, 1)))
-    bad("rans-lanes-3", "number of lanes", rans_node(payload, parameters=table.parameters(3)))
-    bad("rans-scale-few", "too large for so few", lit(8, [1, 2] * 127, lambda w, _: rans(w, _, 9)))
-    bad("rans-initial", "initial state", rans_node(u(65535, 4) + payload[4:]))
-    bad("rans-size-odd", "impossible size", rans_node(payload + b"\0"))
-    bad("rans-size-small", "impossible size", rans_node(payload[:2]))
-    bad("rans-size-small-lanes", "impossible size", rans_node(payload[:4], parameters=table.parameters(1)))
-    bad("rans-more", "left over", rans_node(payload + b"\0\0"))
-    bad("rans-short", "ends too early", rans_node(payload[:-2]))
-    bad("rans-final", "final state", rans_node(table.payload(x, 0, (1 << 16) + 1)))
-    idle = table.payload([1, 2], 1)
-    bad("rans-idle-lane", "final state", rans_node(idle[:12] + u(65537, 4) + idle[16:], [1, 2], table.parameters(1)))
-    bad("rans-table-padding", "padding", rans_node(payload, stream=table.stream(1)))
-    assert table.stream(1) != table.stream()
-
-    def rans_bits(build, scale=8, precision=0):
-        bits = Bits()
-        build(bits)
-        return Node(8, x, op(1, 3) + u(scale - 8 | precision << 5, 1) + bits.bytes() + sized(u(1 << 16, 4)))
-    bad("rans-range", "symbol exceeds the width", rans_bits(lambda t: (start(t, 255, 0), t.put(0, 1), t.text("1"))))
-    bad("rans-rest", "not listed is out of range", rans_bits(lambda t: (start(t, 0, 1), t.put(3, 2), t.text("11"))))
-    bad("rans-no-rest", "leave nothing", rans_bits(lambda t: (start(t, 0, 1), t.put(0, 2), t.text("0010"), t.gap(6), t.text("1"))))
-    bad("rans-first-0", "first or the last", rans_bits(lambda t: (start(t, 0, 1), t.put(1, 2), t.text("000"), t.gap(1), t.text("1"))))
-    bad("rans-last-0", "first or the last", rans_bits(lambda t: (start(t, 0, 1), t.put(1, 2), t.text("1"), t.text("000"), t.gap(1))))
-    bad("rans-run-past-rest", "goes on past", rans_bits(lambda t: (start(t, 0, 2), t.put(3, 2), t.text("1"), t.text("000"), t.gap(3))))
-    bad("rans-run-rest-run", "follows another", rans_bits(lambda t: (start(t, 0, 4), t.put(2, 3), t.text("1"), t.text("000"), t.gap(1), t.text("000"), t.gap(2), t.text("11"))))
-    bad("rans-level", "level is out of range", rans_bits(lambda t: (start(t, 0, 0), t.put(0, 1), t.text("0010"), t.gap(7))))
-
-    tables = [Table(8, None, 8, 7, {1: 100, 2: 100, 3: 50, 9: 6}), Table(7, [1, 2, 3])]
-    book = codebook_of(tables)
-    bad("shared-no-codebook", "has no table 0", lit(8, x, shared(tables, 0)))
-    node = lit(8, x, shared(tables, 0))
-    bad("shared-number", "has no table 2", Node(8, x, node.code[:1] + b"\2" + node.code[2:]), book)
-    bad("shared-width", "another width", Node(8, x, node.code[:1] + b"\1" + node.code[2:]), book)
-    for lanes in (3, 8, 255):
-        bad(f"shared-lanes-{lanes}", "number of lanes", Node(8, x, node.code[:2] + u(lanes, 1) + node.code[3:]), book)
-    bad("shared-final", "final state", Node(8, x, node.code[:3] + sized(tables[0].payload(x, 0, 70000))), book)
-    bad("shared-13", "13-bit", lit(13, x, shared(tables, 0)), book)
-    bad("shared-symbol", "payload|state", Node(8, x[:1], op(1, 4) + b"\0\0" + sized(u(1 << 16, 4) + b"\0\0")), book)
-
-    bad("lit-zstd-more", "follows the Zstandard", Node(8, x, op(1, 5) + sized(zstandard.compress(bytes(x)) + b"\0")))
-    bad("lit-zstd-size", "fewer or more", Node(8, x, op(1, 5) + sized(zstandard.compress(bytes(x) + b"\0"))))
-    bad("lit-zstd-size-small", "ends too early|damaged", Node(8, x, op(1, 5) + sized(zstandard.compress(bytes(x))[:-1])))
-    bad("lit-zstd-bits", "fewer or more", Node(4, [1] * 8, op(1, 5) + sized(zstandard.compress(b"\x11" * 4))))
-    bad("lit-zstd-window", "window", Node(8, [97, 98, 99], op(1, 5) + sized(bytes.fromhex("28B52FFD") + b"\x00" + u(14 << 3 | 1, 1) + block)))
-    bad("lit-lzma2-more", "follows the LZMA2", Node(8, x, op(1, 6) + sized(lzma2_stream(bytes(x)) + b"\0")))
-    bad("lit-lzma2-size", "fewer or more", Node(8, x, op(1, 6) + sized(lzma2_stream(bytes(x) + b"\0"))))
-    bad("lit-lzma2-no-end", "ends too early", Node(8, x, op(1, 6) + sized(lzma2_stream(bytes(x))[:-1])))
     # The page has rules of programs noticed before anything runs: the first child's payload is bad, the second child breaks a rule.
     first = op(1, 5) + sized(b"nonsense")
     bad("order", "const", Node(8, [1, 2], op(3) + varint(1) + first + op(2) + varint(256)))
@@ -601,6 +366,58 @@ def make_limits():
     flags = op(11) + varint(half) + varint(1) + op(1, 5) + sized(zstandard.compress(bytes(half)))
     bad("unpacked-too-much-flags", "yield too much", Node(8, [0] * n, flags + op(7, 1) + b"".join([zeros, zeros6] * 2 + [op(2) + b"\0"] * 4)))
     good("unpacked-limit", Node(8, [0] * n, op(7, 1) + b"".join([zeros, zeros6] * 2 + [op(2) + b"\0"] * 4), 9))
+    make_slot_limits()
+    make_word_limits()
+
+
+def make_slot_limits():
+    """Routes with 32 tables of 2**14 slots: two of them have as many as there may be."""
+    n = 1 << 13
+    column, table = list(range(32)), Table(12, None, 14, 0, {7: 1 << 13, 9: 1 << 13})
+
+    def large():
+        return route(rng.choices((7, 9), k=n), 12, 32, 1, column=column, tables=[table] * 32)
+    small = Table(8, None, 8, 0, {1: 128, 2: 128})
+    flags = Table(1, None, 8, 0, {0: 128, 1: 128})
+
+    def flipped(coding):
+        return flip(merge(0, large(), large(), const(40, n, 3)), 4, 1, [0, 1, 1, 0], coding)
+    good("slots", merge(0, large(), large(), const(40, n, 3)))
+    good("slots-and-codebook", merge(0, large(), large(), lit(8, [1, 2] * (n // 2), shared([small], 0)), const(32, n, 3)), codebook_of([small]))
+    good("slots-and-huffman", flipped(huffman))
+    bad("slots-lit", "too many slots", merge(0, large(), large(), lit(8, [1, 2] * (n // 2), lambda w, x: rans(w, x, table=small)), const(32, n, 3)))
+    bad("slots-flags", "too many slots", flipped(lambda w, x: rans(w, x, table=flags)))
+    bad("slots-3-routes", "too many slots", merge(0, large(), large(), large(), const(28, n, 3)))
+    lits = [lit(1, [0, 1] * (n // 2), lambda w, x: rans(w, x, 14)) for _ in range(33)]
+    good("slots-32-literals", merge(0, large(), *lits[:32], const(20, n, 3)))
+    bad("slots-33-literals", "too many slots", merge(0, large(), *lits, const(19, n, 3)))
+
+
+def make_word_limits():
+    """Records of 16 MiB, of bytes 255: 32 times as many words are 2**29."""
+    n = 1 << 24
+
+    def record_of(code):
+        return record(8, bytes([255]) * n, code)
+
+    def planes_of_nodes(*nodes):
+        """The planes of 16 words have that many nodes, and all of them yield ones; a repeat and a merge make the record's words of them."""
+        return record_of(op(4, 15) + varint(n // 16) + op(7, 1) + b"".join(one_bits(k) for k in nodes))
+
+    def one_bits(nodes):
+        return (op(5) + b"\0\1") * (nodes - 1) + op(2) + varint(nodes % 2)
+
+    def all_escaped(n, second):
+        return op(9) + b"\1\0" + varint(n) + one_bits(1) + second
+    bits = op(10) + u(8, 1)
+    add(GOOD, "words", archive([planes_of_nodes(4, 4, 4, 4, 4, 4, 4, 2)]))
+    few = 1 << 16
+    for name, code in (("bits", bits + one_bits(4)),
+                       ("escapes", bits + all_escaped(8 * n, all_escaped(8 * n, one_bits(1)))),
+                       ("repeat-of-bits", op(4, 15) + varint(8 * n // few) + bits + one_bits(4)),
+                       ("repeats-of-bits", op(4) + op(4, 15) + varint(4 * n // few) + bits + all_escaped(few, all_escaped(few, one_bits(1))))):
+        bad_file(f"words-{name}", "yield too many words", [record_of(code)])
+    bad_file("words-planes", "yield too many words", [planes_of_nodes(4, 4, 4, 4, 4, 4, 4, 3)])
 
 
 # ---- What nothing forbids, however odd ----
@@ -609,10 +426,6 @@ def make_odd():
     table = Table(8, None, 10, 7, {1: 1000, 2: 24})
     w = list(range(60))
     good("shared-few-words", lit(8, [1, 2, 1], shared([table], 0)), codebook_of([table]))
-    # Only the classes of words need words, not those of rows and columns.
-    good("route-unused-row-class", route_of(w, 8, 6, 1, row=[0, 1] * 5, R=3, column=[0, 1] * 3, table=[0, 1, 1, 0, 1, 0]))
-    good("route-more-row-classes-than-rows", route_of(w, 8, 6, 2, row=[0, 1, 2, 3, 30], R=32, column=[0, 1] * 3, table=[0, 1] * 32))
-    good("route-map-unused", route_of(w, 8, 6, 1, row=[0, 1] * 5, column=[0, 1] * 3, table=[0, 0, 1, 1]))
     good("escape-identity", escape(8, 0, lit(8, [1, 2])))
     good("scan-add-1-bit", scan(lit(1, [1, 0, 1]), 1, 1))
     good("flip-no-flags", flip(lit(8, w), 6, 1, [0] * 6))
@@ -621,7 +434,11 @@ def make_odd():
 def main():
     folder = sys.argv[1]
     make_good()
+    make_good_literals()
+    make_good_routes()
     make_bad()
+    make_bad_literals()
+    make_bad_routes()
     make_limits()
     make_odd()
     for kind, archives in (("good", GOOD), ("bad", BAD)):

@@ -21,9 +21,10 @@ import sys
 import numpy
 
 from reference_literals import (
-    MAX_CHILDREN, MAX_CLASSES, MAX_CODEBOOK_SIZE, MAX_DEPTH, MAX_NODES, MAX_PARAMETER_WORDS, MAX_PIECES, MAX_RAW_SIZE, MAX_REACH, MAX_RECORD_SIZE,
-    MAX_UNPACKED_SIZE, ByteReader, Refused, bytes_per_word, mask_of, parse_compressed, parse_huffman, parse_packed, parse_rans, parse_raw, parse_shared, read_codebook, require,
-    unpack_lzma2, unpack_zstandard, word_type, xxh3)
+    MAX_CHILDREN, MAX_CLASSES, MAX_CODEBOOK_SIZE, MAX_DEPTH, MAX_ENTROPY_WIDTH, MAX_NODES, MAX_PARAMETER_WORDS, MAX_PIECES, MAX_RAW_SIZE, MAX_REACH,
+    MAX_RECORD_SIZE, MAX_SLOTS, MAX_UNPACKED_SIZE, MAX_WORDS, ByteReader, RansParameters, Refused, bytes_per_word, mask_of, parse_compressed,
+    parse_huffman, parse_packed, parse_rans, parse_rans_payload, parse_raw, parse_shared, read_codebook, read_rans_tables, require, unpack_lzma2,
+    unpack_zstandard, word_type, xxh3)
 
 # ---- Programs --------------------------------------------------------------------------------------------------------
 
@@ -82,12 +83,15 @@ class ProgramParser:
 
     def __init__(self, reader, codebook):
         self.reader, self.codebook = reader, codebook
-        self.nodes = self.parameter_words = self.unpacked_size = 0
+        self.nodes = self.parameter_words = self.unpacked_size = self.slots = self.words = 0
+        self.times = 1  # that the repeats above a node yield its words
 
     def node(self, width, count, depth=1):
         self.nodes += 1
         require(self.nodes <= MAX_NODES, "a program has too many nodes")
         require(depth <= MAX_DEPTH, "a program is too deep")
+        self.words += count * self.times
+        require(self.words <= MAX_WORDS, "the nodes of a program yield too many words")
         op, small = self.op()
         require(op in self.OPS, f"unknown op {op} in a program")
         require(small == 0 or op in self.OPS_WITH_SMALL_NUMBER, f"op {op} with the small number {small}")
@@ -115,13 +119,17 @@ class ProgramParser:
         if coding == 2:
             return parse_huffman(self.reader, width, count)
         if coding == 3:
-            return parse_rans(self.reader, width, count)
+            return parse_rans(self.reader, width, count, self.count_slots)
         if coding == 4:
             return parse_shared(self.reader, width, count, self.codebook)
         require(coding in (5, 6), f"unknown coding {coding} of a literal")
         self.unpacked_size += count * bytes_per_word(width)
         require(self.unpacked_size <= MAX_UNPACKED_SIZE, "the Zstandard and LZMA2 literals of a program yield too much")
         return parse_compressed(self.reader, width, count, unpack_zstandard if coding == 5 else unpack_lzma2)
+
+    def count_slots(self, tables, scale):
+        self.slots += tables << scale
+        require(self.slots <= MAX_SLOTS, "the tables of a program have too many slots")
 
     def parameter(self, width, count, limit):
         """The words of a lit node that is no child but a parameter, decoded at once; they are less than limit."""
@@ -153,7 +161,9 @@ class ProgramParser:
     def repeat(self, small, width, count, depth):
         k = self.small_count(small)
         require(count % k == 0, "repeat: the number of words is not a multiple of the count")
+        self.times *= k
         child = self.node(width, count // k, depth + 1)
+        self.times //= k
         return lambda: numpy.tile(child(), k)
 
     def map(self, _small, width, count, depth):
@@ -213,15 +223,16 @@ class ProgramParser:
         require(columns >= 1 and inner >= 1 and count % (columns * inner) == 0, "a grid does not fit the number of words")
         return count // (columns * inner), columns, inner
 
-    def route(self, _small, width, count, depth):
+    def route(self, _small, width, count, _depth):
+        require(width <= MAX_ENTROPY_WIDTH, f"route of {width}-bit words")
         rows, columns, inner = self.grid(count)
         row_limit, column_limit, k = self.reader.u8(), self.reader.u8(), self.reader.u8()
         require(1 <= row_limit <= MAX_CLASSES and 1 <= column_limit <= MAX_CLASSES, "route: the number of row or column classes is out of range")
-        require(2 <= k <= MAX_CLASSES, "route: the number of children is out of range")
+        require(2 <= k <= MAX_CLASSES, "route: the number of classes is out of range")
         pairs = row_limit * column_limit
         by_row, by_column, by_pair = numpy.zeros(rows, numpy.uint8), numpy.zeros(columns, numpy.uint8), numpy.arange(pairs)
         has_map = row_limit > 1 and column_limit > 1
-        require(has_map or pairs == k, "route: the number of children is not that of the classes")
+        require(has_map or pairs == k, "route: the number of classes of words is not that of rows or columns")
         if row_limit > 1:
             by_row = self.parameter((row_limit - 1).bit_length(), rows, row_limit)
         if column_limit > 1:
@@ -229,20 +240,19 @@ class ProgramParser:
         if has_map:
             by_pair = self.parameter((k - 1).bit_length(), pairs, k)
 
-        # How many words each pair of a row class and a column class has, and so each class.
+        # How many words each pair of a row class and a column class has; those of its pairs are those of a class.
         words_of_pair = numpy.outer(numpy.bincount(by_row, minlength=row_limit), numpy.bincount(by_column, minlength=column_limit)).ravel() * inner
-        lengths = [int(words_of_pair[by_pair == number].sum()) for number in range(k)]
-        require(all(length >= 1 for length in lengths), "route: a class without words")
-        children = [self.node(width, length, depth + 1) for length in lengths]
+        require(all(words_of_pair[by_pair == number].sum() for number in range(k)), "route: a class without words")
 
-        def yield_words():
+        parameters = RansParameters(self.reader.u8())
+        parameters.require_words(count)
+        self.count_slots(k, parameters.scale)
+        tables = read_rans_tables(self.reader, width, parameters, k)
+
+        def classes():
             pair = by_row.astype(numpy.uint16)[:, None] * numpy.uint16(column_limit) + by_column
-            classes = numpy.repeat(by_pair.astype(numpy.uint8)[pair], inner)
-            words = numpy.empty(count, word_type(width))
-            for number, child in enumerate(children):
-                words[classes == number] = child()
-            return words
-        return yield_words
+            return numpy.repeat(by_pair.astype(numpy.uint8)[pair], inner)
+        return parse_rans_payload(self.reader, tables, parameters.lanes, count, classes)
 
     def escape(self, _small, width, count, depth):
         w, base, escaped_count = self.reader.u8(), self.reader.varint(), self.reader.varint()

@@ -3,6 +3,7 @@
 
 import array
 import functools
+import itertools
 import lzma
 
 import numpy
@@ -21,10 +22,14 @@ MAX_CHILDREN = 63
 MAX_CLASSES = 32
 MAX_PARAMETER_WORDS = 4_194_304
 MAX_UNPACKED_SIZE = 33_554_432
+MAX_SLOTS = 1_048_576
+MAX_WORDS = 536_870_912  # that the nodes of a program yield
 MAX_CODEBOOK_SIZE = 65_536
 MAX_TABLES = 64
 MAX_ENTROPY_WIDTH = 12
 MAX_GAP_EXPONENT = 11
+LANES = (1, 4, 16, 64)  # of rANS, as their two bits number them
+LOWEST_STATE = 1 << 15  # of a lane
 DICTIONARY_SIZE = 16_777_216
 
 
@@ -289,13 +294,22 @@ def parse_huffman(reader, width, count):
 
 # rANS
 
-class RansTable:
-    """The frequencies of the symbols of a literal or of several; 2**scale is their sum."""
+class RansParameters:
+    """The byte `parameters`: 2**scale is the sum of the frequencies of each table."""
 
-    def __init__(self, reader, width, parameters):
-        self.width, self.scale, precision = width, 8 + (parameters & 7), parameters >> 5
+    def __init__(self, byte):
+        self.scale, self.lanes, self.precision = 8 + (byte & 7), LANES[byte >> 3 & 3], byte >> 5
         require(self.scale <= 14, "rANS table: the sum of the frequencies is out of range")
-        bits = BitReader(reader)
+
+    def require_words(self, count):
+        require(self.scale == 8 or 1 << self.scale <= 2 * count, "rANS: the sum of the frequencies is too large for so few words")
+
+
+class RansTable:
+    """The frequencies of the symbols of a literal, of several, or of a class of words."""
+
+    def __init__(self, bits, width, parameters):
+        self.width, self.scale, precision = width, parameters.scale, parameters.precision
         self.symbols = read_range(bits, width)
         listed = len(self.symbols) - 1
         rest = bits.number(listed.bit_length())
@@ -307,7 +321,6 @@ class RansTable:
                 self.frequencies.append((1 << q) + bits.number(q) << level - 1 - q)
             else:
                 self.frequencies.append(0)
-        bits.finish()
         remainder = (1 << self.scale) - sum(self.frequencies)
         require(remainder >= 1, "rANS table: the frequencies leave nothing to the symbol that is not listed")
         self.frequencies.insert(rest, remainder)
@@ -321,12 +334,21 @@ class RansTable:
                 [i for frequency in self.frequencies for i in range(frequency)])
 
 
-def parse_rans(reader, width, count):
+def read_rans_tables(reader, width, parameters, number):
+    """That many tables in one bit stream."""
+    bits = BitReader(reader)
+    tables = [RansTable(bits, width, parameters) for _ in range(number)]
+    bits.finish()
+    return tables
+
+
+def parse_rans(reader, width, count, count_slots):
     require(width <= MAX_ENTROPY_WIDTH, f"rANS literal of {width}-bit words")
-    parameters = reader.u8()
-    table = RansTable(reader, width, parameters)
-    require(table.scale == 8 or 1 << table.scale <= 2 * count, "rANS literal: the sum of the frequencies is too large for so few words")
-    return parse_rans_payload(reader, table, parameters >> 3 & 3, count)
+    parameters = RansParameters(reader.u8())
+    parameters.require_words(count)
+    count_slots(1, parameters.scale)
+    tables = read_rans_tables(reader, width, parameters, 1)
+    return parse_rans_payload(reader, tables, parameters.lanes, count)
 
 
 def parse_shared(reader, width, count, codebook):
@@ -334,37 +356,41 @@ def parse_shared(reader, width, count, codebook):
     number = reader.u8()
     require(number < len(codebook), f"shared literal: the codebook has no table {number}")
     require(codebook[number].width == width, f"shared literal: table {number} of the codebook has another width")
-    return parse_rans_payload(reader, codebook[number], reader.u8(), count)
+    lanes = reader.u8()
+    require(lanes < len(LANES), "shared literal: unknown number of lanes")
+    return parse_rans_payload(reader, [codebook[number]], LANES[lanes], count)
 
 
-def parse_rans_payload(reader, table, lanes, count):
-    require(lanes <= 2, "rANS payload: unknown number of lanes")
-    lanes = (1, 4, 32)[lanes]
+def parse_rans_payload(reader, tables, lanes, count, classes=None):
+    """The words of a payload; classes, if given, yields the number of each one's table."""
     size = reader.varint()
     require(size % 2 == 0 and size >= 4 * lanes, "rANS payload: impossible size")
     payload = reader.take(size)
 
     def yield_words():
         states = numpy.frombuffer(payload[:4 * lanes], "<u4").tolist()
-        require(min(states) >= 1 << 16, "rANS payload: the initial state of a lane is too small")
-        slot_symbol, slot_frequency, slot_offset = table.slots
+        require(min(states) >= LOWEST_STATE, "rANS payload: the initial state of a lane is too small")
+        require(max(states) < LOWEST_STATE << 16, "rANS payload: the initial state of a lane is too large")
+        slots = [table.slots for table in tables]
         units = array.array("H", numpy.frombuffer(payload[4 * lanes:], "<u2").astype(numpy.uint16).tobytes())
         words = array.array("H", bytes(2 * count))
-        scale, mask, lane_mask, next_unit, unit_count = table.scale, (1 << table.scale) - 1, lanes - 1, 0, len(units)
-        for i in range(count):
+        scale = tables[0].scale
+        mask, lane_mask, next_unit, unit_count = (1 << scale) - 1, lanes - 1, 0, len(units)
+        for i, number in enumerate(itertools.repeat(0, count) if classes is None else classes().tolist()):
+            slot_symbol, slot_frequency, slot_offset = slots[number]
             x = states[i & lane_mask]
             slot = x & mask
             words[i] = slot_symbol[slot]
             x = slot_frequency[slot] * (x >> scale) + slot_offset[slot]
-            if x < 65536:
+            if x < LOWEST_STATE:
                 if next_unit == unit_count:
                     raise Refused("rANS payload: it ends too early")
                 x = x << 16 | units[next_unit]
                 next_unit += 1
             states[i & lane_mask] = x
         require(next_unit == unit_count, "rANS payload: units are left over")
-        require(all(x == 1 << 16 for x in states), "rANS payload: the final state of a lane is wrong")
-        return numpy.array(words).astype(word_type(table.width))
+        require(all(x == LOWEST_STATE for x in states), "rANS payload: the final state of a lane is wrong")
+        return numpy.array(words).astype(word_type(tables[0].width))
     return yield_words
 
 
@@ -380,6 +406,6 @@ def read_codebook(reader):
         require(1 <= width <= MAX_ENTROPY_WIDTH, "codebook: the width of a table is out of range")
         parameters = reader.u8()
         require(parameters >> 3 & 3 == 0, "codebook: a table with lanes")
-        tables.append(RansTable(reader, width, parameters))
+        tables += read_rans_tables(reader, width, RansParameters(parameters), 1)
     require(reader.pos == reader.end, "something follows the tables of the codebook")
     return tables

@@ -138,9 +138,9 @@ def copies(rng):
 
 
 def many(rng):
-    """Small tensors of a few distributions, so that they can share tables."""
-    for i in range(300):
-        yield f"layer.{i}", bf16(rng.normal(0, 0.3 if i % 3 == 0 else 0.02, 700))
+    """Tensors of a few distributions, so small that a table of their own is dear: they can share tables."""
+    for i in range(600):
+        yield f"layer.{i}", bf16(rng.normal(0, 0.3 if i % 3 == 0 else 0.02, 200))
 
 
 def main():

@@ -51,7 +51,7 @@ static inline void draft_codebook(struct draft *d)
 {
 	static const uint8_t codebook[] = {2, 8, 0,    0x77, 0x02, 0x10, 0x1b,
 					   9, 0, 0xfe, 0x01, 0x20, 0x0a};
-	static const uint8_t program[] = {0x41, 0, 0, 4, 0x00, 0x39, 0x00, 0x01};
+	static const uint8_t program[] = {0x41, 0, 0, 4, 0x00, 0x39, 0x80, 0x00};
 
 	d->codebook = codebook;
 	d->codebook_size = sizeof(codebook);
@@ -479,8 +479,12 @@ static const struct bad_case bad_cases[] = {
 	 "record 3 of 3: shared literal: table 2 of a codebook of 2 tables"},
 	{"bad-shared-width", draft_codebook, EDIT(RECORD_2, BODY_1 + 1, 1, "\x01"), BREVIS_E_FORMAT,
 	 "record 3 of 3: shared literal: words of 8 bits, table 1 is for 9"},
-	{"bad-shared-lanes", draft_codebook, EDIT(RECORD_2, BODY_1 + 2, 1, "\x03"), BREVIS_E_FORMAT,
-	 "record 3 of 3: rANS literal: lanes are not 1, 4 or 32"},
+	{"bad-shared-lanes", draft_codebook, EDIT(RECORD_2, BODY_1 + 2, 1, "\x04"), BREVIS_E_FORMAT,
+	 "record 3 of 3: shared literal: lanes are not 0 to 3"},
+	{"bad-shared-state-small", draft_codebook, EDIT(RECORD_2, BODY_1 + 5, 2, "\x39\x00"),
+	 BREVIS_E_FORMAT, "record 3 of 3: rANS literal: state of lane 0 is out of range"},
+	{"bad-shared-state-large", draft_codebook, EDIT(RECORD_2, BODY_1 + 7, 1, "\x80"),
+	 BREVIS_E_FORMAT, "record 3 of 3: rANS literal: state of lane 0 is out of range"},
 	{"bad-shared-payload", draft_codebook, EDIT(RECORD_2, BODY_1 + 4, 1, "\x01"),
 	 BREVIS_E_FORMAT, "record 3 of 3: rANS literal: lane 0 does not end as it must"},
 	{"bad-literal-zstd", draft_libraries, EDIT(RECORD_0, BODY_1 + 4, 1, "\x29"),

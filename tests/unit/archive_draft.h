@@ -64,7 +64,7 @@ static inline void draft_repeat(struct draft *d, int record, const void *raw, si
 }
 
 /** Parts that an edit can change: before lengths and checksums are computed, but for SEALED. */
-enum part {
+enum draft_part {
 	NOWHERE,
 	HEAD,
 	RECORD_0,
@@ -77,14 +77,14 @@ enum part {
 
 /** At an offset, some bytes go and others come in their place. */
 struct edit {
-	enum part part;
+	enum draft_part part;
 	int offset;
 	size_t remove;
 	const char *insert;
 	size_t insert_size;
 };
 
-static inline void apply(const struct edit *edit, enum part part, struct buffer *b)
+static inline void apply(const struct edit *edit, enum draft_part part, struct buffer *b)
 {
 	struct buffer result = BUFFER_INIT;
 	size_t offset;
@@ -143,7 +143,7 @@ static inline void draft_seal(struct draft *d, const struct edit *edit, struct b
 	apply(edit, HEAD, &head);
 	buffer_append(out, head.data, head.size);
 	for (i = 0; i < d->record_count; i++) {
-		apply(edit, (enum part)(RECORD_0 + i), &d->records[i]);
+		apply(edit, (enum draft_part)(RECORD_0 + i), &d->records[i]);
 		buffer_append(out, d->records[i].data, d->records[i].size);
 	}
 	put_index(d, &index);

@@ -123,6 +123,11 @@ static inline int decode_pieces(const struct literal *literal, void *words,
 	return status;
 }
 
+/* The numbers of lanes that rANS may have. */
+#define LANES 4
+
+static const unsigned all_lanes[LANES] = {1, 4, 16, 64};
+
 /* ---- encoding in a given way ---------------------------------------------------------------- */
 
 static inline void put_op(struct buffer *out, enum literal_coding coding)
@@ -175,14 +180,14 @@ static inline void encode_huffman(struct buffer *out, const void *words, unsigne
 static inline void encode_rans(struct buffer *out, const void *words, unsigned width, size_t count,
 			       const uint32_t *histogram, unsigned lanes)
 {
+	const struct rans_input in = {(void *)words, width, count, .tables = 1};
 	struct frequency_plan plan;
 	bool fits;
 
 	assert_int_equal(frequency_plan_init(&plan, histogram, width, count, NULL), BREVIS_OK);
 	put_op(out, LITERAL_RANS);
-	assert_int_equal(
-		rans_encode(out, &plan, lanes, words, width, count, UINT32_MAX / 4, &fits, NULL),
-		BREVIS_OK);
+	assert_int_equal(rans_encode(out, &plan, lanes, &in, UINT32_MAX / 4, &fits, NULL),
+			 BREVIS_OK);
 	assert_true(fits);
 	frequency_plan_release(&plan);
 }
@@ -192,14 +197,15 @@ static inline void encode_shared(struct buffer *out, const void *words, unsigned
 				 size_t count, const struct codebook *codebook, unsigned number,
 				 unsigned lanes)
 {
+	const struct rans_input in = {(void *)words, width, count, .tables = 1};
 	bool fits;
 
 	put_op(out, LITERAL_SHARED);
 	buffer_u8(out, (uint8_t)number);
 	buffer_u8(out, (uint8_t)rans_lanes_code(lanes));
 	assert_int_equal(rans_payload_encode(out, codebook_shares(codebook, number),
-					     codebook_scale_bits(codebook, number), lanes, words,
-					     width, count, UINT32_MAX / 4, &fits, NULL),
+					     codebook_scale_bits(codebook, number), lanes, &in,
+					     UINT32_MAX / 4, &fits, NULL),
 			 BREVIS_OK);
 	assert_true(fits);
 }

@@ -11,6 +11,7 @@
 /* Op bytes: the operator, and in the upper four bits its small number. */
 #define RAW       "\x01"
 #define PACKED    "\x11"
+#define RANS      "\x31"
 #define CONST     "\x02"
 #define CONCAT_2  "\x03"
 #define CONCAT_3  "\x13"
@@ -34,6 +35,18 @@
 
 /* A packed literal of no bits: any number of words of value 0. */
 #define ZEROS PACKED "\x00\x00"
+
+/*
+ * What follows the classes of a route of 8-bit words: one, two or three tables alike, in which the
+ * word 65 has 255 slots of 256 and the word 66 has one; four words 65 in one lane.
+ */
+#define TABLE_1  "\x00\x41\x00\x02"
+#define TABLES_2 "\x00\x41\x00\x06\x01\x08"
+#define TABLES_3 "\x00\x41\x00\x06\x01\x18\x04\x20"
+#define PAYLOAD  "\x04\x04\x82\x00\x00"
+
+/* A route of 2 rows of 2 columns, a class for each row; then its parameters. */
+#define ROUTE_ROWS ROUTE "\x02\x01\x02\x01\x02" PACKED "\x00\x01\x02"
 
 /* Varints: 4194305 = 2^22 + 1, 2097153 = 2^21 + 1, 2^63, 2^64 - 1. */
 #define VARINT_22 "\x81\x80\x80\x02"
@@ -64,7 +77,8 @@ static const struct broken broken[] = {
 	{"const with s", 16, 4, BYTES("\x12\x07"), "a number that it does not have"},
 	{"map with s", 16, 4, BYTES("\x15\x02" ZEROS), "a number that it does not have"},
 	{"scan with s", 16, 4, BYTES("\x16\x00\x00" ZEROS), "a number that it does not have"},
-	{"route with s", 16, 4, BYTES("\x18\x01\x01\x02\x01\x02" ZEROS),
+	{"route with s", 8, 4,
+	 BYTES("\x18\x02\x01\x02\x01\x02" PACKED "\x00\x01\x02" TABLES_2 PAYLOAD),
 	 "a number that it does not have"},
 	{"escape with s", 16, 4, BYTES("\x19\x08\x00\x00" ZEROS), "a number that it does not have"},
 	{"pack with s", 16, 4, BYTES("\x1a\x02" ZEROS), "a number that it does not have"},
@@ -217,63 +231,111 @@ static const struct broken broken[] = {
 	{"grid whose size wraps", 8, 4, BYTES(FLIP VARINT_63 "\x02" ZEROS ZEROS),
 	 "grid does not divide"},
 	{"grid of a route that does not divide", 8, 4,
-	 BYTES(ROUTE "\x03\x01\x01\x02\x02" ZEROS ZEROS ZEROS), "grid does not divide"},
+	 BYTES(ROUTE "\x03\x01\x01\x02\x02" PACKED "\x00\x01\x02" TABLES_2 PAYLOAD),
+	 "grid does not divide"},
 
 	/* route: 4 words, 2 rows of 2 columns if not said otherwise */
 	{"route without classes", 8, 4, BYTES(ROUTE "\x02\x01\x02\x02"), "cut short"},
-	{"route of 0 row classes", 8, 4, BYTES(ROUTE "\x02\x01\x00\x02\x02" ZEROS ZEROS ZEROS),
+	{"route of 0 row classes", 8, 4,
+	 BYTES(ROUTE "\x02\x01\x00\x02\x02" PACKED "\x00\x01\x02" TABLES_2 PAYLOAD),
 	 "row classes out of range"},
-	{"route of 33 row classes", 8, 4, BYTES(ROUTE "\x02\x01\x21\x01\x02" ZEROS ZEROS ZEROS),
+	{"route of 33 row classes", 8, 4,
+	 BYTES(ROUTE "\x02\x01\x21\x01\x02" PACKED "\x00\x01\x02" TABLES_2 PAYLOAD),
 	 "row classes out of range"},
-	{"route of 0 column classes", 8, 4, BYTES(ROUTE "\x02\x01\x02\x00\x02" ZEROS ZEROS ZEROS),
+	{"route of 0 column classes", 8, 4,
+	 BYTES(ROUTE "\x02\x01\x02\x00\x02" PACKED "\x00\x01\x02" TABLES_2 PAYLOAD),
 	 "column classes out of range"},
-	{"route of 33 column classes", 8, 4, BYTES(ROUTE "\x02\x01\x01\x21\x02" ZEROS ZEROS ZEROS),
+	{"route of 33 column classes", 8, 4,
+	 BYTES(ROUTE "\x02\x01\x01\x21\x02" PACKED "\x00\x01\x02" TABLES_2 PAYLOAD),
 	 "column classes out of range"},
-	{"route of 1 child", 8, 4, BYTES(ROUTE "\x02\x01\x01\x01\x01" ZEROS),
-	 "number of children out of range"},
-	{"route of 33 children", 8, 4, BYTES(ROUTE "\x02\x01\x08\x08\x21" ZEROS ZEROS ZEROS ZEROS),
-	 "number of children out of range"},
-	{"route of no classes", 8, 4, BYTES(ROUTE "\x02\x01\x01\x01\x02" ZEROS ZEROS),
-	 "route without a map, and not one child"},
-	{"route by rows, children missing", 8, 4, BYTES(ROUTE "\x02\x01\x03\x01\x02" ZEROS ZEROS),
-	 "route without a map, and not one child"},
-	{"route by columns, children missing", 8, 4,
-	 BYTES(ROUTE "\x02\x01\x01\x03\x02" ZEROS ZEROS), "route without a map, and not one child"},
+	{"route of 1 class", 8, 4, BYTES(ROUTE "\x02\x01\x01\x01\x01" TABLE_1 PAYLOAD),
+	 "number of classes out of range"},
+	{"route of 1 class of two of rows", 8, 4,
+	 BYTES(ROUTE "\x02\x01\x02\x01\x01" PACKED "\x00\x01\x02" TABLE_1 PAYLOAD),
+	 "number of classes out of range"},
+	{"route of 33 classes", 8, 4, BYTES(ROUTE "\x02\x01\x08\x08\x21" ZEROS ZEROS ZEROS),
+	 "number of classes out of range"},
+	{"route of no classes", 8, 4, BYTES(ROUTE "\x02\x01\x01\x01\x02" TABLES_2 PAYLOAD),
+	 "route without a map, and not a table"},
+	{"route by rows, a table missing", 8, 4,
+	 BYTES(ROUTE "\x01\x01\x03\x01\x02" PACKED "\x00\x02\xa4" TABLES_2 PAYLOAD),
+	 "route without a map, and not a table"},
+	{"route by columns, a table missing", 8, 4,
+	 BYTES(ROUTE "\x04\x01\x01\x03\x02" PACKED "\x00\x02\xa4" TABLES_2 PAYLOAD),
+	 "route without a map, and not a table"},
 	{"route without its literal", 8, 4, BYTES(ROUTE "\x02\x01\x02\x01\x02"), "cut short"},
 	{"route, classes in a const", 8, 4,
-	 BYTES(ROUTE "\x02\x01\x02\x01\x02" CONST "\x01" ZEROS ZEROS), "that are no lit node"},
+	 BYTES(ROUTE "\x02\x01\x02\x01\x02" CONST "\x01" TABLES_2 PAYLOAD), "that are no lit node"},
 	{"route, classes cut short", 8, 4, BYTES(ROUTE "\x02\x01\x02\x01\x02" PACKED "\x00\x01"),
 	 "payload of 1 bytes where 0 are left"},
 	{"route, classes damaged", 8, 12,
-	 BYTES(ROUTE "\x01\x01\x03\x01\x03" PACKED "\x02\x02\x24\x49\x92" ZEROS ZEROS ZEROS),
+	 BYTES(ROUTE "\x01\x01\x03\x01\x03" PACKED "\x02\x02\x24\x49\x92" TABLES_3 PAYLOAD),
 	 "packed literal"},
 	{"route, row class too large", 8, 4,
-	 BYTES(ROUTE "\x01\x01\x03\x01\x03" PACKED "\x00\x02\xe4" ZEROS ZEROS ZEROS),
+	 BYTES(ROUTE "\x01\x01\x03\x01\x03" PACKED "\x00\x02\xe4" TABLES_3 PAYLOAD),
 	 "row class out of range"},
 	{"route, column class too large", 8, 4,
-	 BYTES(ROUTE "\x04\x01\x01\x03\x03" PACKED "\x00\x02\xe4" ZEROS ZEROS ZEROS),
+	 BYTES(ROUTE "\x04\x01\x01\x03\x03" PACKED "\x00\x02\xe4" TABLES_3 PAYLOAD),
 	 "column class out of range"},
 	{"route, class in the map too large", 8, 4,
 	 BYTES(ROUTE "\x02\x01\x02\x02\x03" PACKED "\x00\x01\x02" PACKED "\x00\x01\x02" PACKED
-		     "\x00\x02\xe4" ZEROS ZEROS ZEROS),
+		     "\x00\x02\xe4" TABLES_3 PAYLOAD),
 	 "class in its map out of range"},
 	{"route by rows, a class of no words", 8, 4,
-	 BYTES(ROUTE "\x01\x01\x03\x01\x03" PACKED "\x00\x01\x0a" ZEROS ZEROS ZEROS),
+	 BYTES(ROUTE "\x01\x01\x03\x01\x03" PACKED "\x00\x01\x0a" TABLES_3 PAYLOAD),
 	 "route with a class of no words"},
 	{"route by columns, a class of no words", 8, 4,
-	 BYTES(ROUTE "\x04\x01\x01\x02\x02" ZEROS ZEROS ZEROS), "route with a class of no words"},
+	 BYTES(ROUTE "\x04\x01\x01\x02\x02" ZEROS TABLES_2 PAYLOAD),
+	 "route with a class of no words"},
 	{"route by a map, a class of no words", 8, 4,
 	 BYTES(ROUTE "\x02\x01\x02\x02\x02" PACKED "\x00\x01\x02" PACKED
-		     "\x00\x01\x02" ZEROS ZEROS ZEROS),
+		     "\x00\x01\x02" ZEROS TABLES_2 PAYLOAD),
 	 "route with a class of no words"},
 	{"route by a map, a class of no columns", 8, 4,
 	 BYTES(ROUTE "\x02\x01\x02\x02\x02" PACKED "\x00\x01\x02" ZEROS PACKED
-		     "\x00\x01\x0a" ZEROS ZEROS),
+		     "\x00\x01\x0a" TABLES_2 PAYLOAD),
 	 "route with a class of no words"},
-	{"route without its last child", 8, 4,
-	 BYTES(ROUTE "\x02\x01\x02\x01\x02" PACKED "\x00\x01\x02" ZEROS), "cut short"},
-	{"route, child of another length", 8, 4,
-	 BYTES(ROUTE "\x02\x01\x02\x01\x02" PACKED "\x00\x01\x02" RAW "12" RAW "345"),
+	{"route of 13 bits", 13, 4, BYTES(ROUTE_ROWS TABLES_2 PAYLOAD), "words of 13 bits"},
+	{"route of 64 bits", 64, 4, BYTES(ROUTE_ROWS TABLES_2 PAYLOAD), "words of 64 bits"},
+	{"route without parameters", 8, 4, BYTES(ROUTE_ROWS), "cut short"},
+	{"route of scale 15", 8, 4, BYTES(ROUTE_ROWS "\x07\x41\x00\x06\x01\x08" PAYLOAD),
+	 "scale of 15 bits"},
+	{"route of too large a scale", 8, 254,
+	 BYTES(ROUTE "\x02\x01\x01\x02\x02" PACKED "\x00\x01\x02"
+		     "\x01\x41\x00\x06\x01\x08" PAYLOAD),
+	 "frequencies of 9 bits for 254 words"},
+	{"route without tables", 8, 4, BYTES(ROUTE_ROWS "\x00"), "cut short"},
+	{"route without its last table", 8, 4, BYTES(ROUTE_ROWS TABLE_1), "cut short"},
+	{"route, table cut short", 8, 4, BYTES(ROUTE_ROWS "\x00\x41\x00\x06\x01"), "cut short"},
+	{"route, padding between tables", 8, 4,
+	 BYTES(ROUTE_ROWS "\x00\x41\x00\x02\x41\x00\x02" PAYLOAD), "rANS table: "},
+	{"route, padding that is set", 8, 4, BYTES(ROUTE_ROWS "\x00\x41\x00\x06\x01\x88" PAYLOAD),
+	 "padding bits"},
+	{"route, table beyond its words", 8, 4,
+	 BYTES(ROUTE_ROWS "\x00\x41\x00\xfe\x03\x08" PAYLOAD), "outside the alphabet"},
+	{"route, rest outside its table", 8, 4,
+	 BYTES(ROUTE_ROWS "\x00\x41\x00\x02\x04\x3c" PAYLOAD), "rest is outside"},
+	{"route, table that leaves no rest", 8, 4,
+	 BYTES(ROUTE_ROWS "\x00\x41\x00\x02\x04\x48\x34" PAYLOAD), "over 2^8"},
+	{"route, table that ends in none", 8, 4,
+	 BYTES(ROUTE_ROWS "\x00\x41\x00\x02\x04\x14\x01" PAYLOAD), "begins or ends"},
+	{"route, level out of range", 8, 4, BYTES(ROUTE_ROWS "\x00\x41\x00\x02\x00\x30" PAYLOAD),
+	 "out of range"},
+	{"route without the size of its payload", 8, 4, BYTES(ROUTE_ROWS TABLES_2),
+	 "damaged payload size"},
+	{"route, payload cut short", 8, 4, BYTES(ROUTE_ROWS TABLES_2 "\x04\x04\x82\x00"),
+	 "payload of 4 bytes where 3 are left"},
+	{"route, payload of no bytes", 8, 4, BYTES(ROUTE_ROWS TABLES_2 "\x00"),
+	 "payload of 0 bytes for 1 lanes"},
+	{"route, payload of odd size", 8, 4, BYTES(ROUTE_ROWS TABLES_2 "\x05\x04\x82\x00\x00\x00"),
+	 "payload of 5 bytes for 1 lanes"},
+	{"route, payload without all lanes", 8, 4,
+	 BYTES(ROUTE_ROWS "\x10\x41\x00\x06\x01\x08" PAYLOAD), "payload of 4 bytes for 16 lanes"},
+	{"route, state too small", 8, 4, BYTES(ROUTE_ROWS TABLES_2 "\x04\xff\x7f\x00\x00"),
+	 "state of lane 0"},
+	{"route, state too large", 8, 4, BYTES(ROUTE_ROWS TABLES_2 "\x04\x00\x00\x00\x80"),
+	 "state of lane 0"},
+	{"route with a child", 8, 4, BYTES(ROUTE_ROWS TABLES_2 PAYLOAD ZEROS),
 	 "bytes after its end"},
 
 	/* escape */
@@ -309,7 +371,7 @@ static const struct broken broken[] = {
 	{"pack of more words than bits", 8, 4, BYTES(PACK "\x10" ZEROS),
 	 "pack count does not divide the width"},
 	{"pack of too many words", 8, SIZE_MAX / 2 + 1, BYTES(PACK "\x02" ZEROS),
-	 "pack of too many words"},
+	 "yield too many words"},
 	{"pack, child of another width", 8, 4, BYTES(PACK "\x02" CONST "\x10"),
 	 "const value is wider"},
 	{"pack, child of another length", 16, 2, BYTES(PACK "\x02" RAW "12345"),
@@ -333,7 +395,7 @@ static const struct broken broken[] = {
 	{"one flag too many", 8, 4194304,
 	 BYTES(FLIP "\x80\x80\x80\x02\x01" ZEROS FLIP "\x01\x01" ZEROS ZEROS),
 	 "too many classes and flags"},
-	{"too many row classes", 8, 4194305, BYTES(ROUTE "\x01\x01\x02\x01\x02" ZEROS ZEROS ZEROS),
+	{"too many row classes", 8, 4194305, BYTES(ROUTE "\x01\x01\x02\x01\x02" ZEROS),
 	 "too many classes and flags"},
 };
 

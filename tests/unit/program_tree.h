@@ -17,12 +17,12 @@ struct tree {
 	enum operation op;
 	unsigned width;
 	size_t count;
-	uint64_t *words;   /* lit */
+	uint64_t *words;   /* lit, route */
 	uint64_t value;    /* const, scan: first, map: argument, escape: base */
 	unsigned function; /* map, scan */
 	size_t times;      /* repeat, pack, escape: escaped words */
 	size_t columns, inner;
-	unsigned row_classes, column_classes;
+	unsigned row_classes, column_classes, classes;
 	uint8_t *of_row, *of_column, *map; /* flip: flags in of_column */
 	unsigned arity;
 	struct tree *children[TREE_CHILDREN];
@@ -116,6 +116,7 @@ static inline uint64_t naive_word(const struct tree *t, uint64_t *const *words, 
 
 	switch (t->op) {
 	case OP_LIT:
+	case OP_ROUTE:
 		return t->words[i];
 	case OP_CONST:
 		return t->value;
@@ -136,9 +137,6 @@ static inline uint64_t naive_word(const struct tree *t, uint64_t *const *words, 
 		for (j = 0; j < t->arity; j++)
 			out = out * 2 << (t->children[j]->width - 1) | words[j][i];
 		return out;
-	case OP_ROUTE:
-		j = tree_class(t, i);
-		return words[j][used[j]++];
 	case OP_ESCAPE:
 		if (t->times && words[0][i] == tree_mask(t->children[0]->width))
 			return words[1][used[1]++];
@@ -234,23 +232,28 @@ static inline void put_parts(const struct tree *t, struct buffer *out)
 		program_put_merge(out, widths, t->arity);
 }
 
-/* Route and flip: the tables of a grid. */
+/* Route and flip: what a grid has for each row and column, and the words of a route. */
 static inline void put_grid(const struct tree *t, struct buffer *out)
 {
 	struct grid grid = {t->count / (t->columns * t->inner), t->columns, t->inner};
 	struct route_classes classes = {
 		.row_classes = t->row_classes,
 		.column_classes = t->column_classes,
-		.classes = t->arity,
+		.classes = t->classes,
 		.of_row = t->of_row,
 		.of_column = t->of_column,
 		.map = t->map,
 	};
 
-	if (t->op == OP_FLIP)
+	void *words;
+
+	if (t->op == OP_FLIP) {
 		assert_int_equal(program_put_flip(out, &grid, t->of_column, NULL), BREVIS_OK);
-	else
-		assert_int_equal(program_put_route(out, &grid, &classes, NULL), BREVIS_OK);
+		return;
+	}
+	words = pack_words(t->words, t->width, t->count);
+	assert_int_equal(program_put_route(out, &grid, &classes, words, t->width, NULL), BREVIS_OK);
+	free(words);
 }
 
 static inline void put_tree(const struct tree *t, struct buffer *out)

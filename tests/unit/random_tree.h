@@ -190,34 +190,52 @@ static inline void random_grid(struct tree *t)
 	t->columns = line / t->inner;
 }
 
-static inline struct tree *random_route(unsigned width, size_t count, unsigned depth,
-					unsigned *nodes)
+/* Words of a route: a literal's of any kind, most of them moved by what their class says. */
+static inline void random_route_words(struct tree *t)
 {
-	struct tree *t = new_tree(OP_ROUTE, width, count);
-	size_t counts[TREE_CHILDREN] = {0}, rows, i;
-	unsigned arity = 2 + (unsigned)random_below(3), used = 0, k;
+	struct tree *lit = random_lit(t->width, t->count);
+	uint64_t by_class[TREE_CHILDREN];
+	unsigned k;
+	size_t i;
 
+	for (k = 0; k < TREE_CHILDREN; k++)
+		by_class[k] = random_below(4) ? random_word(t->width) : 0;
+	t->words = lit->words;
+	for (i = 0; i < t->count; i++)
+		t->words[i] ^= by_class[tree_class(t, i)];
+	lit->words = NULL;
+	free_tree(lit);
+}
+
+static inline struct tree *random_route(unsigned width, size_t count)
+{
+	struct tree *t;
+	size_t counts[TREE_CHILDREN] = {0}, rows, i;
+	unsigned classes = 2 + (unsigned)random_below(random_below(8) ? 3 : 31), used = 0, k;
+
+	if (width > LITERAL_SYMBOL_BITS)
+		return NULL;
+	t = new_tree(OP_ROUTE, width, count);
 	random_grid(t);
 	rows = count / (t->columns * t->inner);
-	t->row_classes = rows < arity || random_below(3) == 0 ? 1 : arity;
-	t->column_classes = t->columns < arity || random_below(3) == 0 ? 1 : arity;
+	t->classes = classes;
+	t->row_classes = rows < classes || random_below(3) == 0 ? 1 : classes;
+	t->column_classes = t->columns < classes || random_below(3) == 0 ? 1 : classes;
 	if (t->row_classes > 1)
 		t->of_row = random_classes(rows, t->row_classes);
 	if (t->column_classes > 1)
 		t->of_column = random_classes(t->columns, t->column_classes);
 	if (t->row_classes > 1 && t->column_classes > 1)
-		t->map = random_classes((size_t)arity * arity, arity);
+		t->map = random_classes((size_t)classes * classes, classes);
 	for (i = 0; i < count && (t->row_classes > 1 || t->column_classes > 1); i++)
 		counts[tree_class(t, i)]++;
-	for (k = 0; k < arity; k++)
+	for (k = 0; k < classes; k++)
 		used += counts[k] > 0;
-	if (used < arity) {
+	if (used < classes) {
 		free_tree(t);
 		return NULL;
 	}
-	*nodes -= arity;
-	for (k = 0; k < arity; k++)
-		add_child(t, width, counts[k], depth, nodes);
+	random_route_words(t);
 	return t;
 }
 
@@ -288,7 +306,7 @@ static inline struct tree *random_operator(enum operation op, unsigned width, si
 	case OP_MERGE:
 		return random_merge(width, count, depth, nodes);
 	case OP_ROUTE:
-		return random_route(width, count, depth, nodes);
+		return random_route(width, count);
 	case OP_ESCAPE:
 		return random_escape(width, count, depth, nodes);
 	case OP_PACK:

@@ -149,7 +149,7 @@ static inline int memory_read(void *ctx, void *buf, size_t len, uint64_t offset)
 
 static inline struct brevis_source memory_source(struct buffer *memory)
 {
-	return (struct brevis_source){memory_read, memory, memory->size};
+	return (struct brevis_source){memory_read, memory, memory->size, NULL};
 }
 
 /** Opens an archive that must be good. */

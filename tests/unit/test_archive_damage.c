@@ -356,7 +356,7 @@ static int odd_read(void *ctx, void *buf, size_t len, uint64_t offset)
 
 static int decode_odd(struct odd_source *odd, struct sink *out, struct brevis_error *err)
 {
-	struct brevis_source source = {odd_read, odd, odd->memory->size};
+	struct brevis_source source = {odd_read, odd, odd->memory->size, NULL};
 	struct brevis_decode_options options = {.threads = 1};
 	struct brevis_archive *archive = NULL;
 	int status = brevis_archive_open(&source, &archive, err);

@@ -330,21 +330,24 @@ static void test_no_codebook(void **state)
 	buffer_release(&bytes);
 }
 
-/* Constant words of each width give no table of one symbol, which there is none of. */
+/* Constant words of each width, the lowest and the highest, give no table of one symbol, which
+ * there is none of. */
 static void test_codebook_of_constants(void **state)
 {
-	static const char *const dtypes[] = {"U8", "BF16", "F32", "I8"};
-	static const uint8_t zeros[4 * 1000];
+	static const char *const dtypes[] = {"U8", "BF16", "F32", "I8", "U8", "BF16", "F32", "I8"};
+	static uint8_t constants[2][4 * 1000];
 	struct buffer bytes = BUFFER_INIT;
 	struct codebook *codebook = NULL;
 	size_t i, k;
 
 	(void)state;
-	for (k = 0; k < 4; k++) {
+	memset(constants[1], 0xff, sizeof(constants[1]));
+	for (k = 0; k < 8; k++) {
 		struct tensors t = {.count = 0};
 
 		for (i = 0; i < 20; i++)
-			add_tensor(&t, zeros, dtype_at(dtype_number(dtypes[k]))->word_bits, 1000,
+			add_tensor(&t, constants[k / 4],
+				   dtype_at(dtype_number(dtypes[k]))->word_bits, 1000,
 				   TENSOR(dtypes[k], 1000));
 		buffer_clear(&bytes);
 		assert_int_equal(calibrate_codebook(t.list, t.count, &bytes, NULL), BREVIS_OK);

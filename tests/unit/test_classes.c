@@ -86,24 +86,21 @@ static uint64_t planted_cost(const struct planted *p, const uint8_t *data, const
 	return cost;
 }
 
-/* Bytes of the route node and literals of its children. */
+/* Bytes of the route, which the format must allow. */
 static size_t size_of_plan(const struct words *words, const struct route_plan *plan)
 {
-	struct words children[CLASSES_ARITY_MAX];
 	struct buffer out = BUFFER_INIT;
-	bool applies = false;
+	struct brevis_error err = {0};
+	struct program program;
 	size_t size;
-	unsigned k;
 
-	assert_int_equal(program_put_route(&out, &plan->grid, &plan->classes, NULL), BREVIS_OK);
-	assert_int_equal(expand_route(words, &plan->grid, &plan->classes, children, &applies, NULL),
+	assert_int_equal(program_put_route(&out, &plan->grid, &plan->classes, words->data,
+					   words->width, NULL),
 			 BREVIS_OK);
-	assert_true(applies);
-	for (k = 0; k < plan->classes.classes; k++)
-		assert_int_equal(literal_encode(&out, children[k].data, children[k].width,
-						children[k].count, NULL, NULL),
-				 BREVIS_OK);
-	words_free(&children[0]);
+	if (program_parse(span_of(out.data, out.size), words->width, words->count, NULL, &program,
+			  &err))
+		fail_msg("%s", err.message);
+	program_release(&program);
 	size = out.size;
 	buffer_release(&out);
 	return size;
@@ -124,7 +121,7 @@ static struct route_plan *find(const struct words *words, const struct shape *sh
 {
 	struct route_plan *plan = NULL;
 
-	assert_int_equal(classes_find(words, shape, NULL, scale, nothing, 1, &plan, NULL),
+	assert_int_equal(classes_find(words, shape, NULL, scale, 0, nothing, 1, &plan, NULL),
 			 BREVIS_OK);
 	return plan;
 }
@@ -258,7 +255,7 @@ static void test_dropped_bits(void **state)
 				     (unsigned)random_below(4));
 	for (d = 0; d < CLASSES_DROPS; d++)
 		rest[d] = d * words.count;
-	assert_int_equal(classes_find(&words, &shape, NULL, SCALE_MAGNITUDE, rest, CLASSES_DROPS,
+	assert_int_equal(classes_find(&words, &shape, NULL, SCALE_MAGNITUDE, 0, rest, CLASSES_DROPS,
 				      &plan, NULL),
 			 BREVIS_OK);
 	assert_non_null(plan);
@@ -267,7 +264,7 @@ static void test_dropped_bits(void **state)
 	/* Where they are dear, they stay. */
 	for (d = 0; d < CLASSES_DROPS; d++)
 		rest[d] = 3 * d * words.count;
-	assert_int_equal(classes_find(&words, &shape, NULL, SCALE_MAGNITUDE, rest, CLASSES_DROPS,
+	assert_int_equal(classes_find(&words, &shape, NULL, SCALE_MAGNITUDE, 0, rest, CLASSES_DROPS,
 				      &plan, NULL),
 			 BREVIS_OK);
 	assert_non_null(plan);
@@ -332,7 +329,7 @@ static void test_plans_are_valid(void **state)
 		}
 		words = (struct words){data, width, count};
 		assert_int_equal(classes_find(&words, &shape, NULL, (enum symbol_scale)(round % 3),
-					      nothing, 1, &plan, NULL),
+					      0, nothing, 1, &plan, NULL),
 				 BREVIS_OK);
 		if (plan) {
 			assert_in_range(plan->classes.classes, 2, CLASSES_ARITY_MAX);

@@ -179,7 +179,18 @@ static void test_block_boundaries(void **state)
 	}
 }
 
-/* Literals of every coding at every offset from their lanes: blocks of a concat's children. */
+/* A leaf of one of the codings that have lanes, or any other. */
+static struct tree *random_leaf(unsigned width, size_t count)
+{
+	struct tree *t = random_below(3) ? NULL : random_route(width, count);
+
+	return t ? t : random_lit(width, count);
+}
+
+/*
+ * Leaves of every coding at every offset from their lanes, of which there are more if there are
+ * more words: blocks of a concat's children.
+ */
 static void test_shifted_codings(void **state)
 {
 	static const size_t leads[] = {1, 33, 8191, 4097};
@@ -187,12 +198,12 @@ static void test_shifted_codings(void **state)
 
 	(void)state;
 	for (i = 0; i < 4 * 40; i++) {
-		size_t body = 20000 + (size_t)random_below(9);
+		size_t body = (i % 5 ? 20000 : 70000) + (size_t)random_below(9);
 		struct tree *merge = new_tree(OP_MERGE, 16, body);
 
 		merge->arity = 2;
-		merge->children[0] = random_lit(1 + (unsigned)random_below(15), body);
-		merge->children[1] = random_lit(16 - merge->children[0]->width, body);
+		merge->children[0] = random_leaf(1 + (unsigned)random_below(15), body);
+		merge->children[1] = random_leaf(16 - merge->children[0]->width, body);
 		merge = displaced(merge, leads[i % 4]);
 		check_tree(merge);
 		free_tree(merge);
@@ -246,11 +257,12 @@ static void test_restarts(void **state)
 	for (op = OP_CONCAT; op <= OP_FLIP; op++) {
 		for (round = 0; round < 12; round++) {
 			unsigned nodes = PROGRAM_MAX_NODES - 4;
-			struct tree *child, *t = new_tree(OP_REPEAT, 32, 3 * 96 * 111);
+			unsigned width = op == OP_ROUTE ? 8 : 32;
+			struct tree *child, *t = new_tree(OP_REPEAT, width, 3 * 96 * 111);
 
-			child = random_operator((enum operation)op, 32, 96 * 111, 3, &nodes);
+			child = random_operator((enum operation)op, width, 96 * 111, 3, &nodes);
 			if (!child)
-				child = random_lit(32, 96 * 111);
+				child = random_lit(width, 96 * 111);
 			t->times = 3;
 			t->arity = 1;
 			t->children[0] = child;

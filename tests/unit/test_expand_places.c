@@ -1,103 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * As test_expand, Equation 8 of the paper, for the operators that depend on where a word stands:
- * route and flip by row and column, concat by runs.
+ * flip by column, concat by runs.
  */
 #include "tests/unit/expand_cases.h"
-
-/* ---- route ----------------------------------------------------------------------------------- */
-
-/* n classes for each of count rows or columns, in runs or not; NULL if there is one class. */
-static uint8_t *random_classes(unsigned classes, size_t count)
-{
-	uint8_t *of = must_alloc(count);
-	bool runs = random_below(2);
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		of[i] = i && runs && random_below(8) ? of[i - 1] : (uint8_t)random_below(classes);
-	if (classes > 1)
-		return of;
-	free(of);
-	return NULL;
-}
-
-static unsigned naive_class(const struct grid *grid, const struct route_classes *classes, size_t i)
-{
-	size_t row = i / (grid->columns * grid->inner), column = i / grid->inner % grid->columns;
-
-	if (classes->row_classes == 1)
-		return classes->of_column[column];
-	if (classes->column_classes == 1)
-		return classes->of_row[row];
-	return classes
-		->map[classes->of_row[row] * classes->column_classes + classes->of_column[column]];
-}
-
-static unsigned routed;
-
-static void check_children(const struct words *target, const struct grid *grid,
-			   const struct route_classes *classes, const struct words *children)
-{
-	struct buffer program = BUFFER_INIT;
-	size_t next[32] = {0}, i;
-	unsigned k;
-
-	for (i = 0; i < target->count; i++) {
-		k = naive_class(grid, classes, i);
-		assert_int_equal(at(&children[k], next[k]++), at(target, i));
-	}
-	put_root(&program, target->width);
-	assert_int_equal(program_put_route(&program, grid, classes, NULL), BREVIS_OK);
-	for (k = 0; k < classes->classes; k++) {
-		assert_int_equal(children[k].width, target->width);
-		assert_int_equal(children[k].count, next[k]);
-		put_literal(&program, &children[k]);
-	}
-	check_program(&program, target);
-	buffer_release(&program);
-	routed++;
-}
-
-static void check_route(const struct words *target)
-{
-	struct grid grid = random_grid(target->count);
-	unsigned most = random_below(4) ? 3 : 32;
-	unsigned R = 1 + (unsigned)random_below(most), C = 1 + (unsigned)random_below(most);
-	unsigned K = R > 1 && C > 1 ? 2 + (unsigned)random_below(31) : R * C;
-	uint8_t *of_row = random_classes(R, grid.rows),
-		*of_column = random_classes(C, grid.columns);
-	uint8_t *map = R > 1 && C > 1 ? random_classes(K, R * C) : NULL;
-	struct route_classes classes = {R, C, K, of_row, of_column, map};
-	bool applies, wanted = true, met[32] = {false};
-	struct words children[32];
-	size_t i;
-	unsigned k;
-
-	if (K > 1) {
-		assert_int_equal(expand_route(target, &grid, &classes, children, &applies, NULL),
-				 BREVIS_OK);
-		for (i = 0; i < target->count; i++)
-			met[naive_class(&grid, &classes, i)] = true;
-		for (k = 0; k < K; k++)
-			wanted &= met[k];
-		assert_int_equal(applies, wanted);
-		if (applies) {
-			check_children(target, &grid, &classes, children);
-			words_free(&children[0]);
-		}
-	}
-	free(of_row);
-	free(of_column);
-	free(map);
-}
-
-static void test_route(void **state)
-{
-	(void)state;
-	for_streams(check_route, 1, 2);
-	assert_true(routed > 20);
-}
 
 /* ---- flip ------------------------------------------------------------------------------------ */
 
@@ -116,7 +22,9 @@ static void check_majority(const struct words *target, const struct grid *grid,
 	for (i = 0; i < target->count; i++)
 		set[column_of(grid, i)] += at(target, i) >> (target->width - 1);
 	for (i = 0; i < grid->columns; i++) {
-		assert_int_equal(flags[i], 2 * set[i] > of_column);
+		/* Of long columns only some words are looked at. */
+		if (of_column <= 1024 || set[i] == 0 || set[i] == of_column)
+			assert_int_equal(flags[i], 2 * set[i] > of_column);
 		flipped -= flags[i];
 	}
 	assert_int_equal(flipped, 0);
@@ -323,7 +231,7 @@ static void test_runs_everywhere(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {TEST(test_route), TEST(test_flip), TEST(test_runs),
+	const struct CMUnitTest tests[] = {TEST(test_flip), TEST(test_runs),
 					   TEST(test_runs_everywhere)};
 
 	seed_init("test_expand_places");

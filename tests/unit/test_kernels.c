@@ -217,6 +217,29 @@ static void test_scans(void **state)
 
 /* ---- grids ----------------------------------------------------------------------------------- */
 
+/* Flips of a part of a grid, where the class of a column is odd: column by column, and by rows. */
+static void check_flip(const struct tree *t, const struct grid *grid, size_t first, size_t n)
+{
+	size_t length = grid->columns * grid->inner, i;
+	uint8_t *flags = exact_copy(t->of_column, grid->columns);
+	uint8_t *of_row, words[400], by_rows[400];
+
+	for (i = 0; i < grid->columns; i++)
+		flags[i] &= 1;
+	memset(words, 7, n);
+	memset(by_rows, 7, n);
+	grid_flip(grid, flags, first, words, 3, n);
+	of_row = grid_row_flags(grid, flags);
+	assert_non_null(of_row);
+	grid_flip_row(length, of_row, first, by_rows, 3, n);
+	for (i = 0; i < n; i++) {
+		assert_int_equal(words[i], flags[tree_column(t, first + i)] ? 3 : 7);
+		assert_int_equal(by_rows[i], words[i]);
+	}
+	free(flags);
+	free(of_row);
+}
+
 /* Classes and flips of every part of a grid, and how many words each class has. */
 static void test_grids(void **state)
 {
@@ -224,50 +247,100 @@ static void test_grids(void **state)
 
 	(void)state;
 	for (round = 0; round < 600; round++) {
-		unsigned nodes = PROGRAM_MAX_NODES - 1;
 		size_t count = 1 + (size_t)random_below(400);
-		struct tree *t = random_route(8, count, PROGRAM_MAX_DEPTH - 1, &nodes);
-		uint8_t of_word[400], words[400];
-		size_t counts[ROUTE_MAX_CLASSES], tally[ROUTE_MAX_CLASSES];
+		struct tree *t = random_route(8, count);
+		uint8_t of_word[400];
+		size_t counts[ROUTE_MAX_CLASSES];
 		size_t first = (size_t)random_below(count), n, i;
 		struct grid grid;
 		struct route_classes classes;
+		struct route_lines lines = {{NULL}};
 		unsigned k;
 
 		if (!t)
 			continue;
 		n = 1 + (size_t)random_below(count - first);
 		grid = (struct grid){count / (t->columns * t->inner), t->columns, t->inner};
-		classes = (struct route_classes){t->row_classes, t->column_classes, t->arity,
+		classes = (struct route_classes){t->row_classes, t->column_classes, t->classes,
 						 t->of_row,      t->of_column,      t->map};
 		route_count(&grid, &classes, counts);
+		for (i = 0; i < count; i++)
+			counts[tree_class(t, i)]--;
 		for (k = 0; k < ROUTE_MAX_CLASSES; k++)
-			assert_int_equal(counts[k], k < t->arity ? t->children[k]->count : 0);
-		route_classify(&grid, &classes, first, of_word, n);
+			assert_int_equal(counts[k], 0);
+		assert_true(route_lines_make(&lines, &grid, &classes));
+		route_classify(&lines, &grid, &classes, first, of_word, n);
 		for (i = 0; i < n; i++)
 			assert_int_equal(of_word[i], tree_class(t, first + i));
-		route_tally(of_word, n, tally);
+		route_classify(&lines, &grid, &classes, 0, of_word, first + n);
+		for (i = 0; i < first + n; i++)
+			assert_int_equal(of_word[i], tree_class(t, i));
+		route_lines_release(&lines);
+		/* And without lines, as where they would be too long. */
+		memset(of_word, 0xff, n);
+		route_classify(&lines, &grid, &classes, first, of_word, n);
 		for (i = 0; i < n; i++)
-			tally[of_word[i]]--;
-		for (k = 0; k < ROUTE_MAX_CLASSES; k++)
-			assert_int_equal(tally[k], 0);
-		if (t->of_column) {
-			memset(words, 7, n);
-			grid_flip(&grid, t->of_column, first, words, 3, n);
-			for (i = 0; i < n; i++)
-				assert_int_equal(
-					words[i],
-					7 ^ (t->of_column[tree_column(t, first + i)] << 2 & 255));
-		}
+			assert_int_equal(of_word[i], tree_class(t, first + i));
+		if (t->of_column)
+			check_flip(t, &grid, first, n);
 		free_tree(t);
 	}
+}
+
+/* Which lines a route of so many rows has, whose rows have the classes 3 and 5 in turn. */
+static unsigned lines_made(size_t rows, size_t columns, size_t inner)
+{
+	uint8_t map[ROUTE_MAX_CLASSES] = {0}, of_word[4] = {9, 9, 9, 9};
+	uint8_t *of_row = must_alloc(rows), *of_column = must_alloc(columns);
+	const struct grid grid = {rows, columns, inner};
+	const struct route_classes classes = {ROUTE_MAX_CLASSES, 1, 2, of_row, of_column, map};
+	struct route_lines lines = {{NULL}};
+	unsigned made = 0, i;
+	size_t row;
+
+	map[3] = 1;
+	for (row = 0; row < rows; row++)
+		of_row[row] = row % 2 ? 5 : 3;
+	memset(of_column, 0, columns);
+	assert_true(route_lines_make(&lines, &grid, &classes));
+	for (i = 0; i < ROUTE_MAX_CLASSES; i++)
+		made |= lines.of_row_class[i] ? 1u << i : 0;
+	route_classify(&lines, &grid, &classes, columns * inner - 2, of_word, rows > 1 ? 4 : 2);
+	assert_memory_equal(of_word, rows > 1 ? "\1\1\0\0" : "\1\1\11\11", 4);
+	route_lines_release(&lines);
+	free(of_row);
+	free(of_column);
+	return made;
+}
+
+/* What is kept for the words of a row is little, however a program describes its rows. */
+static void test_line_memory(void **state)
+{
+	const size_t most = GRID_LINES_MAX;
+
+	(void)state;
+	assert_int_equal(lines_made(3, 4, 7), 1 << 3 | 1 << 5);
+	assert_int_equal(lines_made(3, most / 2, 1), 1 << 3 | 1 << 5);
+	assert_int_equal(lines_made(3, most / 2 + 1, 1), 0);
+	assert_int_equal(lines_made(3, 4, most / 8), 1 << 3 | 1 << 5);
+	assert_int_equal(lines_made(3, 4, most / 8 + 1), 0);
+	/* A line for each row would be for nothing. */
+	assert_int_equal(lines_made(2, 4, 7), 0);
+	assert_int_equal(lines_made(1, 4, 7), 0);
+
+	assert_true(grid_has_row_flags(&(struct grid){2, most / 2, 2}));
+	assert_false(grid_has_row_flags(&(struct grid){2, most / 2 + 1, 2}));
+	assert_false(grid_has_row_flags(&(struct grid){2, SIZE_MAX / 2, 2}));
+	assert_false(grid_has_row_flags(&(struct grid){1, 16, 2}));
+	assert_false(grid_has_row_flags(&(struct grid){2, 16, 1}));
+	assert_false(grid_has_row_flags(&(struct grid){2, 16, 64}));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_fields), TEST(test_pack),  TEST(test_escape),
-		TEST(test_maps),   TEST(test_scans), TEST(test_grids),
+		TEST(test_fields), TEST(test_pack),  TEST(test_escape),      TEST(test_maps),
+		TEST(test_scans),  TEST(test_grids), TEST(test_line_memory),
 	};
 
 	seed_init("test_kernels");

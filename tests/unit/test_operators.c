@@ -139,31 +139,42 @@ static const struct good good[] = {
 	 BYTES(FLOAT_5 CONST "\x01" CONST "\x01" CONST "\x3f"),
 	 {0x87f}},
 
-	/* 2 rows of 3 columns of 2 words each */
+	/*
+	 * 2 rows of 3 columns of 2 words each. Here and below: the tables of the classes, which all
+	 * have precision 7, as first word, last word but one less, rest and frequencies; the
+	 * payload. Table 0 has the words 5 and 6, table 1 has 65 to 67.
+	 */
 	{"route by rows",
 	 8,
 	 12,
-	 BYTES(ROUTE "\x03\x02\x02\x01\x02" PACKED "\x00\x01\x01" CONST "\x05" RAW "ABCDEF"),
-	 {'A', 'B', 'C', 'D', 'E', 'F', 5, 5, 5, 5, 5, 5}},
+	 BYTES(ROUTE "\x03\x02\x02\x01\x02" PACKED "\x00\x01\x01"
+		     "\xe0\x05\x00\x06\x05\x40\x84\x0b"
+		     "\x04\x06\x42\xaf\x01\x00\xb0\xd6"),
+	 {'A', 'B', 'C', 'A', 'B', 'C', 5, 5, 5, 5, 5, 6}},
+	/* in 4 lanes */
 	{"route by columns",
 	 8,
 	 12,
-	 BYTES(ROUTE "\x03\x02\x01\x02\x02" PACKED "\x00\x01\x05" CONST "\x05" RAW "ABCDEFGH"),
-	 {'A', 'B', 5, 5, 'C', 'D', 'E', 'F', 5, 5, 'G', 'H'}},
+	 BYTES(ROUTE "\x03\x02\x01\x02\x02" PACKED "\x00\x01\x05"
+		     "\xe8\x05\x00\x06\x05\x40\x84\x0b"
+		     "\x04\x10\x4c\x6d\x03\x00\x6f\x23\x76\x05\xf1\x79\x05\x00\x50\x6c\x03\x00"),
+	 {'A', 'B', 5, 5, 'C', 'A', 'B', 'C', 5, 6, 'A', 'A'}},
 	/* row classes 1, 0; column classes 2, 0, 1; map 0 1 1 / 1 2 0 */
 	{"route by rows and columns",
 	 12,
 	 12,
 	 BYTES(ROUTE "\x03\x02\x02\x03\x03" PACKED "\x00\x01\x01" PACKED "\x00\x02\x12" PACKED
-		     "\x00\x02\x54\x02" PACKED "\x14\x02\xe4" PACKED "\x1e\x03\x88\xc6\x02" CONST
-		     "\x28"),
-	 {20, 21, 30, 31, 40, 40, 32, 33, 22, 23, 34, 35}},
+		     "\x00\x02\x54\x02"
+		     "\xe0\x14\x20\x00\x10\x03\x02\x01\x0f\x20\x00\x10\x91\x25\x14\xa3\x80\xf5\x03"
+		     "\x00\x00\xd0\xfa\x01\x06\x00\x25\xe2\x07\xc4\xea"),
+	 {20, 21, 30, 31, 40, 4095, 32, 35, 22, 23, 30, 31}},
 	{"route of inner size 1",
-	 33,
+	 1,
 	 4,
 	 BYTES(ROUTE "\x02\x01\x02\x02\x02" PACKED "\x00\x01\x02" PACKED "\x00\x01\x01" PACKED
-		     "\x00\x01\x06" PACKED "\x01\x01\x02" CONST "\x80\x80\x80\x80\x10"),
-	 {UINT64_C(0x100000000), 1, 2, UINT64_C(0x100000000)}},
+		     "\x00\x01\x06"
+		     "\xe0\x20\x82\x19\x04\x55\xf3\x02\x00"),
+	 {1, 0, 1, 1}},
 
 	{"escape",
 	 8,
@@ -284,10 +295,19 @@ static void test_damaged_payloads(void **state)
 		{"words of an escape", 8, 2,
 		 BYTES(ESCAPE "\x02\x00\x02" CONST "\x03" PACKED "\xff\x01\x01\x02"),
 		 "packed literal"},
-		{"in a route", 8, 4,
-		 BYTES(ROUTE "\x02\x01\x02\x01\x02" PACKED "\x00\x01\x02" CONST "\x01" PACKED
-			     "\xff\x01\x01\x02"),
-		 "packed literal"},
+		{"route, a unit missing", 8, 4, BYTES(ROUTE_ROWS TABLES_2 "\x04\x00\x80\x00\x00"),
+		 "cut short"},
+		{"route, a unit left over", 8, 4,
+		 BYTES(ROUTE_ROWS TABLES_2 "\x06\x04\x82\x00\x00\x00\x00"),
+		 "bytes after the last word"},
+		{"route, a state that does not end", 8, 4,
+		 BYTES(ROUTE_ROWS TABLES_2 "\x04\x04\x85\x00\x00"), "lane 0 does not end"},
+		{"route, an idle lane that does not end", 8, 2,
+		 BYTES(ROUTE
+		       "\x02\x01\x01\x02\x02" PACKED "\x00\x01\x02"
+		       "\x08\x41\x00\x06\x01\x08"
+		       "\x10\x80\x80\x00\x00\x80\x80\x00\x00\x00\x80\x00\x00\x01\x80\x00\x00"),
+		 "lane 3 does not end"},
 		{"in a merge", 16, 2, BYTES(PLANES CONST "\x01" PACKED "\xff\x01\x01\x02"),
 		 "packed literal"},
 		{"in a concat", 8, 3, BYTES(CONCAT_2 "\x01" CONST "\x01" PACKED "\xff\x01\x01\x02"),

@@ -383,7 +383,8 @@ static void make_model(struct model *model)
 	random_bf16(words, (size_t)TENSORS * WORDS, 0.02f);
 	for (i = 0; i < TENSORS; i++)
 		tensors[i] = (struct sample_tensor){words[i], 16, WORDS, &kind};
-	assert_int_equal(model_calibrate(tensors, TENSORS, model, NULL), BREVIS_OK);
+	assert_int_equal(model_calibrate(tensors, TENSORS, tensors, TENSORS, model, NULL),
+			 BREVIS_OK);
 }
 
 static void test_model_bytes(void **state)

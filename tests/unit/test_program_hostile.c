@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Literals that a repeat reads several times: each coding begins anew as it began first, damage
+ * Leaves that a repeat reads several times: each coding begins anew as it began first, damage
  * shows however often it is read, and no program makes a decoder begin anew at a library's price.
  */
 #include "core/program/execute.h"
@@ -10,8 +10,35 @@
 #define PERIOD 9001
 #define TIMES  3
 
-/* A literal of 8-bit words in each coding, rANS in each number of lanes. */
-enum { RAW, PACKED, HUFFMAN, RANS_1, RANS_4, RANS_32, SHARED, ZSTD, LZMA2, CODINGS };
+/* A leaf of 8-bit words in each coding, rANS in each number of lanes; and a route. */
+enum {
+	RAW,
+	PACKED,
+	HUFFMAN,
+	RANS_1,
+	RANS_4,
+	RANS_16,
+	RANS_64,
+	SHARED,
+	ZSTD,
+	LZMA2,
+	ROUTE,
+	CODINGS
+};
+
+/* A class for each word, in turn. */
+static void encode_route(struct buffer *out, const uint8_t *words, size_t count)
+{
+	const struct grid grid = {count, 1, 1};
+	uint8_t *of_row = new_words(8, count);
+	const struct route_classes classes = {3, 1, 3, of_row, NULL, NULL};
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		of_row[i] = (uint8_t)(i % 3);
+	assert_int_equal(program_put_route(out, &grid, &classes, words, 8, NULL), BREVIS_OK);
+	free(of_row);
+}
 
 static void encode(struct buffer *to, unsigned coding, const uint8_t *words, size_t count,
 		   const struct codebook *codebook)
@@ -36,14 +63,20 @@ static void encode(struct buffer *to, unsigned coding, const uint8_t *words, siz
 	case RANS_4:
 		encode_rans(out, words, 8, count, histogram, 4);
 		break;
-	case RANS_32:
-		encode_rans(out, words, 8, count, histogram, 32);
+	case RANS_16:
+		encode_rans(out, words, 8, count, histogram, 16);
+		break;
+	case RANS_64:
+		encode_rans(out, words, 8, count, histogram, 64);
 		break;
 	case SHARED:
 		encode_shared(out, words, 8, count, codebook, 0, 4);
 		break;
 	case ZSTD:
 		encode_library(out, words, 8, count, LITERAL_ZSTD, 3);
+		break;
+	case ROUTE:
+		encode_route(out, words, count);
 		break;
 	default:
 		encode_library(out, words, 8, count, LITERAL_LZMA2, 0);
@@ -89,7 +122,7 @@ static void check_coding(unsigned coding, size_t first, bool nested)
 	struct brevis_error err = {0};
 	size_t i, at = 0;
 
-	/* Both literals have two words at least that differ. */
+	/* Both leaves have two words at least that differ. */
 	words[0] = words[first] = 200;
 	words[1] = words[first + 1] = 100;
 	program_put_repeat(&bytes, TIMES);

@@ -423,7 +423,7 @@ static int read_at(void *ctx, void *buf, size_t len, uint64_t offset)
 static void test_counting(void **state)
 {
 	char fill = 'x';
-	struct brevis_source inner = {read_at, &fill, 100};
+	struct brevis_source inner = {read_at, &fill, 100, NULL};
 	struct progress p;
 	struct progress_source counted = {&p, &inner};
 	struct brevis_source source = progress_source(&counted);

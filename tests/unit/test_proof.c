@@ -121,7 +121,7 @@ static void test_check(void **state)
 	assert_int_equal(brevis_encoder_new(NULL, sink_write, &out, &encoder, NULL), BREVIS_OK);
 	assert_int_equal(brevis_encoder_write(encoder, data, sizeof(data), NULL), BREVIS_OK);
 	bytes = &out.bytes;
-	source = (struct brevis_source){memory_read, bytes, bytes->size};
+	source = (struct brevis_source){memory_read, bytes, bytes->size, NULL};
 	assert_int_equal(brevis_encoder_check(encoder, &source, &err), BREVIS_E_USAGE);
 	assert_int_equal(brevis_encoder_finish(encoder, &summary, NULL), BREVIS_OK);
 	source.size = bytes->size;

@@ -490,7 +490,7 @@ static void test_unreadable_known(void **state)
 	struct buffer before = model_file(m), changed, reordered;
 	struct encoding old = encode(before.data, before.size, NULL), e;
 	struct failing failing = {&old.archive.bytes, false};
-	struct brevis_source source = {failing_read, &failing, old.archive.bytes.size};
+	struct brevis_source source = {failing_read, &failing, old.archive.bytes.size, NULL};
 	struct brevis_archive *archive = NULL;
 	const struct brevis_archive *known[1];
 	struct brevis_encode_options options = {.threads = 2, .known = known, .known_count = 1};

@@ -56,16 +56,6 @@ static int decode_bytes(struct span body, bool chained, struct span before, void
 	return BREVIS_OK;
 }
 
-/* Makes what records of tensors need. */
-static int prepare(struct record_decoder *d, struct brevis_error *err)
-{
-	if (!d->program)
-		d->program = malloc(sizeof(*d->program));
-	if (!d->checksum)
-		d->checksum = checksum64_stream_new();
-	return d->program && d->checksum ? BREVIS_OK : error_nomem(err);
-}
-
 static int parse_program(struct span body, const struct record_head *head,
 			 const struct codebook *codebook, struct program *program,
 			 struct brevis_error *err)
@@ -74,27 +64,55 @@ static int parse_program(struct span body, const struct record_head *head,
 			     err);
 }
 
+/* Executes the program; the executor knows who is told of its words. */
+static int decode_program(struct record_decoder *d, struct span body,
+			  const struct record_head *head, const struct codebook *codebook,
+			  void *raw, struct brevis_error *err)
+{
+	int status;
+
+	if (!d->program)
+		d->program = malloc(sizeof(*d->program));
+	if (!d->program)
+		return error_nomem(err);
+	status = parse_program(body, head, codebook, d->program, err);
+	if (!status)
+		status = executor_run(&d->executor, d->program, raw, err);
+	program_release(d->program);
+	return status;
+}
+
+/* Takes the head off the record, which must say what was read before. */
+static int take_head(struct span *record, const struct record_head *head, struct record_head *found,
+		     struct brevis_error *err)
+{
+	int status = record_head_parse(record, found, err);
+
+	if (!status && !record_head_equal(found, head))
+		status = error_set(err, BREVIS_E_CHECKSUM, "the archive changed while it was read");
+	return status;
+}
+
 static void add_written(void *ctx, const void *bytes, size_t size)
 {
 	checksum64_stream_update(ctx, bytes, size);
 }
 
 /* The checksum is taken of words that are still in the nearest cache. */
-static int decode_program(struct record_decoder *d, struct span body,
-			  const struct record_head *head, const struct codebook *codebook,
-			  void *raw, uint64_t *checksum, struct brevis_error *err)
+static int decode_summed(struct record_decoder *d, struct span body, const struct record_head *head,
+			 const struct codebook *codebook, void *raw, uint64_t *checksum,
+			 struct brevis_error *err)
 {
-	int status = prepare(d, err);
+	int status;
 
-	if (status)
-		return status;
+	if (!d->checksum)
+		d->checksum = checksum64_stream_new();
+	if (!d->checksum)
+		return error_nomem(err);
 	checksum64_stream_begin(d->checksum);
 	d->executor.written = add_written;
 	d->executor.ctx = d->checksum;
-	status = parse_program(body, head, codebook, d->program, err);
-	if (!status)
-		status = executor_run(&d->executor, d->program, raw, err);
-	program_release(d->program);
+	status = decode_program(d, body, head, codebook, raw, err);
 	*checksum = checksum64_stream_end(d->checksum);
 	return status;
 }
@@ -105,14 +123,12 @@ int record_decoder_run(struct record_decoder *d, struct span record, const struc
 {
 	struct record_head found;
 	uint64_t checksum = 0;
-	int status = record_head_parse(&record, &found, err);
+	int status = take_head(&record, head, &found, err);
 
 	if (status)
 		return status;
-	if (!record_head_equal(&found, head))
-		return error_set(err, BREVIS_E_CHECKSUM, "the archive changed while it was read");
 	if (!record_is_bytes(&found)) {
-		status = decode_program(d, record, head, codebook, raw, &checksum, err);
+		status = decode_summed(d, record, head, codebook, raw, &checksum, err);
 	} else {
 		status = decode_bytes(record, found.kind == RECORD_CHAINED, before, raw,
 				      head->raw_size, err);
@@ -123,11 +139,65 @@ int record_decoder_run(struct record_decoder *d, struct span record, const struc
 	return status;
 }
 
+/* ---- comparing ------------------------------------------------------------------------------ */
+
+struct comparison {
+	const uint8_t *raw; /* what is to come */
+	bool differs;
+};
+
+static void compare_written(void *ctx, const void *bytes, size_t size)
+{
+	struct comparison *comparison = ctx;
+
+	comparison->differs |= memcmp(comparison->raw, bytes, size) != 0;
+	comparison->raw += size;
+}
+
+static int compare_bytes(struct record_decoder *d, struct span body, bool chained,
+			 struct span before, struct comparison *comparison, size_t raw_size,
+			 struct brevis_error *err)
+{
+	int status;
+
+	buffer_clear(&d->bytes);
+	if (!buffer_extend(&d->bytes, raw_size))
+		return error_nomem(err);
+	status = decode_bytes(body, chained, before, d->bytes.data, raw_size, err);
+	if (!status)
+		compare_written(comparison, d->bytes.data, raw_size);
+	return status;
+}
+
+int record_decoder_compare(struct record_decoder *d, struct span record,
+			   const struct record_head *head, const struct codebook *codebook,
+			   struct span before, const void *raw, struct brevis_error *err)
+{
+	struct comparison comparison = {.raw = raw};
+	struct record_head found;
+	int status = take_head(&record, head, &found, err);
+
+	if (status)
+		return status;
+	if (record_is_bytes(&found)) {
+		status = compare_bytes(d, record, found.kind == RECORD_CHAINED, before, &comparison,
+				       head->raw_size, err);
+	} else {
+		d->executor.written = compare_written;
+		d->executor.ctx = &comparison;
+		status = decode_program(d, record, head, codebook, NULL, err);
+	}
+	if (!status && comparison.differs)
+		status = error_set(err, BREVIS_E_CHECKSUM, "it restores something else");
+	return status;
+}
+
 void record_decoder_release(struct record_decoder *d)
 {
 	free(d->program);
 	executor_release(&d->executor);
 	checksum64_stream_free(d->checksum);
+	buffer_release(&d->bytes);
 	*d = (struct record_decoder){0};
 }
 

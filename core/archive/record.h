@@ -39,6 +39,7 @@ struct record_decoder {
 	struct program *program;
 	struct executor executor;
 	struct checksum64_stream *checksum;
+	struct buffer bytes; /* of records without a program, to be compared */
 };
 
 /**
@@ -52,20 +53,21 @@ struct record_decoder {
 int record_decoder_run(struct record_decoder *decoder, struct span record,
 		       const struct record_head *head, const struct codebook *codebook,
 		       struct span before, void *raw, struct brevis_error *err);
+
+/**
+ * Restores a record as record_decoder_run does, to nowhere, and compares all of it with raw, whose
+ * checksum the head has. BREVIS_E_CHECKSUM if they differ. Words are compared while they are in the
+ * nearest cache; a checksum would add nothing.
+ */
+int record_decoder_compare(struct record_decoder *decoder, struct span record,
+			   const struct record_head *head, const struct codebook *codebook,
+			   struct span before, const void *raw, struct brevis_error *err);
 void record_decoder_release(struct record_decoder *decoder);
 
 /** The same with memory of its own. */
 int record_decode(const void *record, size_t size, const struct record_head *head,
 		  const struct codebook *codebook, struct span before, void *raw,
 		  struct brevis_error *err);
-
-/**
- * The same without the checksum: for who compares all of the bytes with those that the record was
- * made of.
- */
-int record_restore(const void *record, size_t size, const struct record_head *head,
-		   const struct codebook *codebook, struct span before, void *raw,
-		   struct brevis_error *err);
 
 /** The end of a piece of bytes that a chained record behind it may refer to. */
 struct span record_reach(const void *raw, size_t raw_size);

@@ -58,13 +58,15 @@ static int allocate(struct brevis_encoder *e, const struct brevis_encode_options
 	size_t large = e->threads > 1 ? e->threads + 2 : 1;
 	size_t small = e->threads > 1 ? SMALL_JOBS : 1;
 
-	e->frame.scratches = calloc(e->threads, sizeof(*e->frame.scratches));
+	e->frame.decoders = calloc(e->threads, sizeof(*e->frame.decoders));
 	e->keyer = content_keyer_new();
+	e->checksum = checksum64_stream_new();
 	e->hasher = hashes ? hasher_new(e->threads > 1) : NULL;
 	e->pool = pool_new(e->threads, large + small, encode_job_run);
 	if (ring_init(&e->large, large, &e->frame) || ring_init(&e->small, small, &e->frame) ||
-	    !e->frame.scratches || !e->keyer || (hashes && !e->hasher) || !e->pool)
+	    !e->frame.decoders || !e->keyer || !e->checksum || (hashes && !e->hasher) || !e->pool)
 		return error_nomem(err);
+	checksum64_stream_begin(e->checksum);
 	return BREVIS_OK;
 }
 
@@ -115,15 +117,16 @@ void brevis_encoder_free(struct brevis_encoder *e)
 	archive_writer_release(&e->writer);
 	ring_release(&e->large);
 	ring_release(&e->small);
-	for (i = 0; e->frame.scratches && i < e->threads; i++)
-		scratch_release(&e->frame.scratches[i]);
-	free(e->frame.scratches);
+	for (i = 0; e->frame.decoders && i < e->threads; i++)
+		record_decoder_release(&e->frame.decoders[i]);
+	free(e->frame.decoders);
 	window_release(&e->window);
 	guide_release(&e->guide);
 	piece_cutter_release(&e->cutter);
 	revisions_release(&e->revisions);
 	record_table_release(&e->records);
 	content_keyer_free(e->keyer);
+	checksum64_stream_free(e->checksum);
 	buffer_release(&e->keys);
 	buffer_release(&e->kinds);
 	buffer_release(&e->before);
@@ -165,6 +168,7 @@ static int submit_window(struct brevis_encoder *e, struct brevis_error *err)
 		e->growing->head = held->head;
 		e->growing->kind = held->kind;
 		e->growing->hashed = held->hashed;
+		e->growing->summed = held->summed;
 		held->memory = NULL;
 		status = records_submit(e, &held->key, err);
 	}
@@ -208,6 +212,7 @@ static int hold(struct brevis_encoder *e, const struct content_key *key, struct 
 		.kind = job->kind,
 		.key = *key,
 		.hashed = job->hashed,
+		.summed = job->summed,
 	};
 
 	/* Pieces must not hold buffers that are much larger. */
@@ -241,7 +246,7 @@ static int follow(struct brevis_encoder *e, const struct content_key *key, bool 
 {
 	struct encode_job *job = e->growing;
 
-	job->head.checksum = checksum64(job->raw, job->head.raw_size);
+	encode_job_sum(job);
 	*follows = revisions_follow(&e->revisions, &job->head);
 	if (!*follows) {
 		e->phase = GATHERING;
@@ -260,6 +265,15 @@ static struct content_key key_of_piece(struct brevis_encoder *e)
 	return content_keyer_end(e->keyer);
 }
 
+/* Takes the checksum of what was appended; that of what stayed in place is still to be found. */
+static void take_checksum(struct brevis_encoder *e, struct encode_job *job)
+{
+	job->summed = !e->codec_only && job->raw == job->memory;
+	if (job->summed)
+		job->head.checksum = checksum64_stream_end(e->checksum);
+	checksum64_stream_begin(e->checksum);
+}
+
 static int end_piece(struct brevis_encoder *e, const struct piece_kind *kind,
 		     struct brevis_error *err)
 {
@@ -270,6 +284,7 @@ static int end_piece(struct brevis_encoder *e, const struct piece_kind *kind,
 
 	job->kind = *kind;
 	job->head.kind = kind->record;
+	take_checksum(e, job);
 	job->hashed = e->hasher ? hasher_add(e->hasher, job->raw, job->head.raw_size) : 0;
 	if (e->doubt.status) {
 		e->growing = NULL;
@@ -308,8 +323,10 @@ static int append(struct brevis_encoder *e, const void *data, size_t len, size_t
 	memcpy(job->memory + size, data, len);
 	job->raw = job->memory;
 	/* While they are in the cache. */
-	if (!e->codec_only)
+	if (!e->codec_only) {
 		content_keyer_update(e->keyer, data, len);
+		checksum64_stream_update(e->checksum, data, len);
+	}
 	job->head.raw_size = (uint32_t)(size + len);
 	return BREVIS_OK;
 }

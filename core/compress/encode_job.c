@@ -12,40 +12,19 @@ static struct span before_of(const struct encode_job *job)
 	return span_of(job->before.data, job->before.size);
 }
 
-void scratch_release(struct scratch *scratch)
-{
-	free(scratch->data);
-	record_decoder_release(&scratch->decoder);
-}
-
-static void *scratch_of(struct scratch *scratch, size_t size)
-{
-	if (scratch->capacity < size) {
-		free(scratch->data);
-		scratch->data = malloc(size);
-		scratch->capacity = scratch->data ? size : 0;
-	}
-	return scratch->data;
-}
-
 /*
  * True if job->record restores exactly the piece where it is to stand: with the codebook of the
  * archive that is being written, and behind these bytes.
  */
-static bool restores(struct encode_job *job, struct scratch *scratch)
+static bool restores(struct encode_job *job, struct record_decoder *decoder)
 {
-	size_t size = job->head.raw_size;
-	void *restored = scratch_of(scratch, size);
-
-	return restored &&
-	       !record_decoder_run(&scratch->decoder, span_of(job->record.data, job->record.size),
-				   &job->head, job->frame->options.programs.codebook,
-				   before_of(job), restored, NULL) &&
-	       !memcmp(restored, job->raw, size);
+	return !record_decoder_compare(decoder, span_of(job->record.data, job->record.size),
+				       &job->head, job->frame->options.programs.codebook,
+				       before_of(job), job->raw, NULL);
 }
 
 /* Takes the record of an earlier archive, if there is one of that checksum and it is the same. */
-static bool reuse(struct encode_job *job, struct scratch *scratch)
+static bool reuse(struct encode_job *job, struct record_decoder *decoder)
 {
 	const struct brevis_archive *known;
 	uint64_t number;
@@ -54,7 +33,7 @@ static bool reuse(struct encode_job *job, struct scratch *scratch)
 		return false;
 	return buffer_extend(&job->record, known->records[number].size) &&
 	       !archive_read_record(known, number, job->record.data, NULL) &&
-	       restores(job, scratch);
+	       restores(job, decoder);
 }
 
 /* The plainest record: the bytes as they are. */
@@ -72,23 +51,30 @@ static int store(struct encode_job *job)
 	return buffer_failed(record) ? error_nomem(&job->err) : BREVIS_OK;
 }
 
-static int make_record(struct encode_job *job, struct scratch *scratch)
+void encode_job_sum(struct encode_job *job)
+{
+	if (!job->summed)
+		job->head.checksum = checksum64(job->raw, job->head.raw_size);
+	job->summed = true;
+}
+
+static int make_record(struct encode_job *job, struct record_decoder *decoder)
 {
 	struct record_options options = job->frame->options;
 	int status;
 
-	job->head.checksum = checksum64(job->raw, job->head.raw_size);
-	job->reused = reuse(job, scratch);
+	encode_job_sum(job);
+	job->reused = reuse(job, decoder);
 	if (job->reused)
 		return BREVIS_OK;
 	buffer_clear(&job->record);
 	options.bytes.before = before_of(job);
 	status = record_encode(&job->head, job->raw, &job->kind.tensor, &options, &job->record,
 			       &job->err);
-	if (status || !job->frame->prove || restores(job, scratch))
+	if (status || !job->frame->prove || restores(job, decoder))
 		return status;
 	status = store(job);
-	if (!status && !restores(job, scratch))
+	if (!status && !restores(job, decoder))
 		status = error_set(&job->err, BREVIS_E_CHECKSUM,
 				   "a record does not restore what it was made of");
 	return status;
@@ -100,7 +86,7 @@ void encode_job_run(void *arg, unsigned worker)
 
 	buffer_clear(&job->record);
 	job->reused = false;
-	job->status = job->repeats ? BREVIS_OK : make_record(job, &job->frame->scratches[worker]);
+	job->status = job->repeats ? BREVIS_OK : make_record(job, &job->frame->decoders[worker]);
 }
 
 void encode_job_release(struct encode_job *job)

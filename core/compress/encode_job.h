@@ -8,21 +8,12 @@
 #include "core/compress/pieces.h"
 #include "core/compress/revisions.h"
 
-/** Room of one worker for what a record restores. */
-struct scratch {
-	void *data;
-	size_t capacity;
-	struct record_decoder decoder;
-};
-
-void scratch_release(struct scratch *scratch);
-
 /** What all jobs of an encoder have in common. */
 struct encode_frame {
 	struct record_options options; /* but for what is before a piece */
 	const struct revisions *revisions;
-	struct scratch *scratches; /* one for each worker */
-	bool prove;                /* each new record */
+	struct record_decoder *decoders; /* one for each worker */
+	bool prove;                      /* each new record */
 };
 
 struct encode_job {
@@ -30,7 +21,8 @@ struct encode_job {
 	const uint8_t *raw; /* memory, or a part of the input */
 	uint8_t *memory;
 	size_t capacity;
-	struct record_head head; /* its checksum is the worker's to find */
+	struct record_head head;
+	bool summed; /* head has the checksum */
 	struct piece_kind kind;
 	struct buffer before; /* what the record may refer to, of the piece before; or nothing */
 	uint64_t hashed;      /* ticket: when the hasher of the original has read raw */
@@ -43,6 +35,9 @@ struct encode_job {
 	int status;
 	struct brevis_error err;
 };
+
+/** Completes the head by the piece's checksum. */
+void encode_job_sum(struct encode_job *job);
 
 /**
  * Makes the record of a struct encode_job, unless it repeats one: one reused from an earlier

@@ -41,7 +41,8 @@ struct brevis_encoder {
 	struct encode_frame frame;
 	struct record_table records; /* of this archive, by key; value: number */
 	uint64_t record_count;
-	struct content_keyer *keyer; /* of the growing piece */
+	struct content_keyer *keyer;        /* of the growing piece */
+	struct checksum64_stream *checksum; /* of it, too */
 	struct buffer keys; /* a struct content_key of each record; of each piece while following */
 	struct buffer kinds;  /* a byte for each record that was written */
 	struct buffer before; /* what a chained record of the next piece would refer to */

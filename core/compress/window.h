@@ -22,6 +22,7 @@ struct held_piece {
 	struct piece_kind kind;
 	struct content_key key;
 	uint64_t hashed; /* ticket: when the hasher of the original has read raw */
+	bool summed;     /* head has the checksum */
 };
 
 struct window {

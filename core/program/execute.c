@@ -429,6 +429,7 @@ int executor_run(struct executor *executor, const struct program *program, void 
 		 struct brevis_error *err)
 {
 	const struct node *root = &program->nodes[0];
+	size_t size = word_bytes(root->width);
 	struct execution x;
 	size_t at, n;
 	int status = BREVIS_OK;
@@ -442,13 +443,13 @@ int executor_run(struct executor *executor, const struct program *program, void 
 	x.err = err;
 	begin(&x, executor->by_node);
 	for (at = 0; at < root->count && !status; at += n) {
-		uint8_t *words = (uint8_t *)out + at * word_bytes(root->width);
+		void *words = out ? (uint8_t *)out + at * size : execution_block(&x, 0);
 
 		n = smaller(root->count - at, BLOCK_WORDS);
-		status = execution_next(&x, 0, 0, words, n);
+		status = execution_next(&x, 0, out ? 0 : 1, words, n);
 		fields_to_bytes(words, root->width, n);
 		if (executor->written && !status)
-			executor->written(executor->ctx, words, n * word_bytes(root->width));
+			executor->written(executor->ctx, words, n * size);
 	}
 	if (!status)
 		status = check_used_up(&x, 0, program->size);

@@ -7,7 +7,7 @@
 
 /** Memory that one execution after another makes use of. Zero-initialise. */
 struct executor {
-	uint8_t *scratch; /* 704 KiB, once there was an execution */
+	uint8_t *scratch; /* 768 KiB, once there was an execution */
 	bool by_node;     /* never by what usual shapes have instead: for tests of that */
 
 	/* NULL, or what is told of all bytes, in order, as they are written. */
@@ -17,10 +17,10 @@ struct executor {
 
 /**
  * Writes the words that the program yields to out, as a tensor's bytes (little-endian). The root's
- * width must be 8, 16, 32 or 64; out holds count * width / 8 bytes, aligned for such words. Memory,
- * beside the executor's: the decoders of the literals that are being read, or that a repeat reads
- * several times; a row of classes for each class of rows of a route, a row of flags for a flip; and
- * 64 KiB for each repeat at most.
+ * width must be 8, 16, 32 or 64; out holds count * width / 8 bytes, aligned for such words, or is
+ * NULL if nobody but executor->written wants them. Memory, beside the executor's: the decoders of
+ * the literals that are being read, or that a repeat reads several times; a row of classes for each
+ * class of rows of a route, a row of flags for a flip; and 64 KiB for each repeat at most.
  * BREVIS_E_FORMAT if the payload of a literal is damaged, or does not hold as many codes of escaped
  * words as its program says.
  */

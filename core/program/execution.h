@@ -9,8 +9,9 @@
 /** Words that pass through the whole tree at a time. A multiple of the lanes of every coding. */
 #define BLOCK_WORDS 8192
 
-/** Blocks of scratch memory: no node needs more than two, and leaves need one. */
-#define SCRATCH_BLOCKS (2 * (PROGRAM_MAX_DEPTH - 1) + 1)
+/** Blocks of scratch memory: no node needs more than two, leaves need one, and the root may need
+ * one for what it yields. */
+#define SCRATCH_BLOCKS (2 * (PROGRAM_MAX_DEPTH - 1) + 2)
 
 /**
  * A merge of codes and low bits, with what usually is around it, done by kernels in one go:

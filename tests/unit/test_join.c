@@ -210,6 +210,38 @@ static int execute(const uint8_t *bytes, size_t size, unsigned width, size_t cou
 	return status;
 }
 
+/* What an execution tells of its words, and where they should be. */
+struct told {
+	const uint8_t *words;
+	bool differs;
+};
+
+static void tell(void *ctx, const void *bytes, size_t size)
+{
+	struct told *told = ctx;
+
+	told->differs |= memcmp(told->words, bytes, size) != 0;
+	told->words += size;
+}
+
+/* Without room for its words an execution tells the same. */
+static void check_told(const struct buffer *bytes, unsigned width, size_t count,
+		       const uint8_t *words)
+{
+	struct told told = {.words = words};
+	struct executor executor = {.written = tell, .ctx = &told};
+	struct program program;
+
+	assert_int_equal(program_parse(span_of(bytes->data, bytes->size), width, count, NULL,
+				       &program, NULL),
+			 BREVIS_OK);
+	assert_int_equal(executor_run(&executor, &program, NULL, NULL), BREVIS_OK);
+	assert_ptr_equal(told.words, words + count * (width / 8));
+	assert_false(told.differs);
+	program_release(&program);
+	executor_release(&executor);
+}
+
 static int check_both(const struct buffer *bytes, unsigned width, size_t count)
 {
 	size_t size = count * (width / 8);
@@ -217,8 +249,10 @@ static int check_both(const struct buffer *bytes, unsigned width, size_t count)
 	int status = execute(bytes->data, bytes->size, width, count, true, a);
 
 	assert_int_equal(execute(bytes->data, bytes->size, width, count, false, b), status);
-	if (!status)
+	if (!status) {
 		assert_memory_equal(a, b, size);
+		check_told(bytes, width, count, a);
+	}
 	free(a);
 	free(b);
 	return status;

@@ -274,6 +274,12 @@ struct brevis_encode_options {
 	bool input_stays;
 
 	/**
+	 * The function that takes the archive also reads back what it has written, and fails if
+	 * that is something else: then brevis_encoder_check need not do it.
+	 */
+	bool write_checks;
+
+	/**
 	 * For measuring: new records are not decoded again, no digest is computed (those in the
 	 * summary and in the archive are zeros), and pieces that repeat are not found.
 	 */
@@ -329,7 +335,8 @@ int brevis_encoder_finish(struct brevis_encoder *encoder, struct brevis_encode_s
 
 /**
  * After brevis_encoder_finish: reads back what was written, and tells whether it is, byte by byte,
- * the archive whose records were proven. BREVIS_E_CHECKSUM if not.
+ * the archive whose records were proven, and opens as one. BREVIS_E_CHECKSUM if not. With
+ * options->write_checks only its size is compared before it is opened.
  */
 int brevis_encoder_check(struct brevis_encoder *encoder, const struct brevis_source *written,
 			 struct brevis_error *err);

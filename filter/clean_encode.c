@@ -56,6 +56,7 @@ int cleaning_start_encode(struct cleaning *c)
 		.preset = c->ws->preset,
 		.priors = priors_begin(c->ws->priors, c->ws->dry_run),
 		.known = c->known,
+		.write_checks = true,
 	};
 	struct brevis_error err;
 
@@ -99,7 +100,8 @@ int cleaning_encode_source(struct cleaning *c, const struct brevis_source *sourc
 	}
 }
 
-/* Reads back the archive that was written: it must be what the encoder has proven. */
+/* Opens the archive that was written, as readers do. Its bytes are what the encoder has proven:
+ * new_object_write has read them back. */
 static bool is_proven(struct cleaning *c, struct brevis_error *err)
 {
 	struct object_file file;

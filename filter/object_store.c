@@ -212,7 +212,7 @@ bool object_file_is_archive(const struct object_file *file)
 /* ---- writing -------------------------------------------------------------------------------- */
 
 /* Writes gather here first: records come in many small pieces. */
-#define WRITE_BUFFER (256 * 1024)
+#define WRITE_BUFFER STREAM_STEP
 
 /* The system is told to begin writing to the disk after so many bytes, else it would begin when the
  * object is complete, with all of them. */
@@ -230,6 +230,7 @@ struct new_object {
 	uint64_t begun;  /* of that, on its way to the disk */
 	size_t used;
 	uint8_t buffer[WRITE_BUFFER];
+	uint8_t back[STREAM_STEP]; /* what is read back */
 };
 
 /* Makes the names in the directory of path durable. A system that cannot is left alone. */
@@ -355,7 +356,7 @@ static void begin_write_back(struct new_object *object)
 
 static int write_all(struct new_object *object, const uint8_t *data, size_t len)
 {
-	if (stream_write(&object->fd, data, len) != 0) {
+	if (stream_write_checked(object->fd, data, len, object->passed, object->back) != 0) {
 		object->failure = errno;
 		return -1;
 	}

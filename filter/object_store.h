@@ -67,7 +67,10 @@ struct new_object;
  */
 struct new_object *new_object_create(struct object_store *store, const char *what);
 
-/** A brevis_write_fn. The first error sticks and is reported by new_object_place. */
+/**
+ * A brevis_write_fn. Whatever reaches the file is read back and compared. The first error sticks
+ * and is reported by new_object_place.
+ */
 int new_object_write(void *new_object, const void *data, size_t len);
 
 /** Hands what was written to the system, so that reading the descriptor sees it. Errors stick. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define CHUNK (1024 * 1024)
@@ -62,6 +63,45 @@ int stream_write(void *ctx, const void *data, size_t len)
 			return -1;
 		at += n;
 		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* Reads all len bytes at an offset. A file that ends before them is damaged. */
+static int read_back(int fd, uint8_t *at, size_t len, uint64_t offset)
+{
+	while (len) {
+		ssize_t n = pread(fd, at, len, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n == 0)
+			errno = EIO;
+		if (n <= 0)
+			return -1;
+		at += n;
+		offset += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int stream_write_checked(int fd, const void *data, size_t len, uint64_t offset, uint8_t *room)
+{
+	const uint8_t *at = data;
+
+	while (len) {
+		size_t n = len < STREAM_STEP ? len : STREAM_STEP;
+
+		if (stream_write(&fd, at, n) != 0 || read_back(fd, room, n, offset) != 0)
+			return -1;
+		if (memcmp(room, at, n) != 0) {
+			errno = EIO;
+			return -1;
+		}
+		at += n;
+		offset += n;
+		len -= n;
 	}
 	return 0;
 }

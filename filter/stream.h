@@ -19,6 +19,16 @@ int stream_read(int fd, brevis_write_fn write, void *ctx);
 /** A brevis_write_fn whose ctx is an int *: the descriptor. errno tells why it failed. */
 int stream_write(void *fd, const void *data, size_t len);
 
+/** Bytes that stream_write_checked writes at a time. */
+#define STREAM_STEP ((size_t)256 << 10)
+
+/**
+ * Appends to a file that has `offset` bytes, and reads each step back, into room for STREAM_STEP
+ * bytes, as soon as it is written: both copies are in the cache then. Returns 0, or -1 with errno:
+ * EIO if the file holds something else.
+ */
+int stream_write_checked(int fd, const void *data, size_t len, uint64_t offset, uint8_t *room);
+
 /**
  * Hands the first len bytes of a source to write, in steps. Returns 0, -1 when reading failed (with
  * errno), 1 when write did; then that ends it.

@@ -141,17 +141,25 @@ int record_decoder_run(struct record_decoder *d, struct span record, const struc
 
 /* ---- comparing ------------------------------------------------------------------------------ */
 
+#define CACHE_LINE 64
+
 struct comparison {
 	const uint8_t *raw; /* what is to come */
+	size_t left;        /* bytes of it */
 	bool differs;
 };
 
 static void compare_written(void *ctx, const void *bytes, size_t size)
 {
 	struct comparison *comparison = ctx;
+	size_t i;
 
 	comparison->differs |= memcmp(comparison->raw, bytes, size) != 0;
 	comparison->raw += size;
+	comparison->left -= size;
+	/* What comes next is on its way while it is decoded. */
+	for (i = 0; i < size && i < comparison->left; i += CACHE_LINE)
+		__builtin_prefetch(comparison->raw + i, 0, 2);
 }
 
 static int compare_bytes(struct record_decoder *d, struct span body, bool chained,
@@ -173,7 +181,7 @@ int record_decoder_compare(struct record_decoder *d, struct span record,
 			   const struct record_head *head, const struct codebook *codebook,
 			   struct span before, const void *raw, struct brevis_error *err)
 {
-	struct comparison comparison = {.raw = raw};
+	struct comparison comparison = {.raw = raw, .left = head->raw_size};
 	struct record_head found;
 	int status = take_head(&record, head, &found, err);
 

@@ -13,31 +13,31 @@ static int emit(struct archive_writer *w, const void *data, size_t size, struct 
 {
 	if (w->write(w->ctx, data, size))
 		return error_set(err, BREVIS_E_IO, "the archive could not be written");
-	if (w->hasher) {
+	if (w->hasher)
 		w->ticket = hasher_add(w->hasher, data, size);
+	if (w->keyer)
 		content_keyer_update(w->keyer, data, size);
-	}
 	w->size += size;
 	return BREVIS_OK;
 }
 
 int archive_writer_begin(struct archive_writer *w, brevis_write_fn write, void *ctx,
-			 enum archive_hash hash, struct span codebook, struct brevis_error *err)
+			 struct archive_hash hash, struct span codebook, struct brevis_error *err)
 {
 	struct buffer head = BUFFER_INIT;
 	int status;
 
 	*w = (struct archive_writer){.write = write, .ctx = ctx};
-	if (hash != HASH_NOT) {
-		w->hasher = hasher_new(hash == HASH_BESIDE);
+	if (hash.wanted)
+		w->hasher = hasher_new(hash.threaded);
+	if (hash.keyed)
 		w->keyer = content_keyer_new();
-	}
 	buffer_append(&head, WIRE_MAGIC, BREVIS_MAGIC_SIZE);
 	buffer_u8(&head, BREVIS_FORMAT_VERSION);
 	buffer_u8(&head, 0); /* features */
 	buffer_varint(&head, span_left(&codebook));
 	buffer_append(&head, codebook.at, span_left(&codebook));
-	if ((hash != HASH_NOT && (!w->hasher || !w->keyer)) || buffer_failed(&head)) {
+	if ((hash.wanted && !w->hasher) || (hash.keyed && !w->keyer) || buffer_failed(&head)) {
 		status = error_nomem(err);
 	} else {
 		w->head_checksum = checksum64(head.data, head.size);
@@ -101,23 +101,21 @@ int archive_writer_finish(struct archive_writer *w, const struct archive_origina
 
 	build_end(w, original, &end);
 	status = buffer_failed(&end) ? error_nomem(err) : emit(w, end.data, end.size, err);
-	if (!status && w->hasher) {
+	if (!status && w->hasher)
 		hasher_final(w->hasher, sha256);
+	if (!status && w->keyer)
 		w->key = content_keyer_end(w->keyer);
-	}
 	buffer_release(&end);
 	return status;
 }
 
-int archive_writer_check(struct archive_writer *w, const struct brevis_source *source,
-			 struct brevis_error *err)
+static int check_key(struct archive_writer *w, const struct brevis_source *source,
+		     struct brevis_error *err)
 {
 	uint8_t *step = malloc(READ_BACK_STEP);
 	uint64_t offset = 0;
 	int status = step ? BREVIS_OK : error_nomem(err);
 
-	if (!status && source->size != w->size)
-		status = error_set(err, BREVIS_E_CHECKSUM, "it has another size than was written");
 	while (!status && offset < w->size) {
 		uint64_t left = w->size - offset;
 		size_t n = left < READ_BACK_STEP ? (size_t)left : READ_BACK_STEP;
@@ -132,6 +130,14 @@ int archive_writer_check(struct archive_writer *w, const struct brevis_source *s
 		status = error_set(err, BREVIS_E_CHECKSUM, "it is not what was written");
 	free(step);
 	return status;
+}
+
+int archive_writer_check(struct archive_writer *w, const struct brevis_source *source,
+			 struct brevis_error *err)
+{
+	if (source->size != w->size)
+		return error_set(err, BREVIS_E_CHECKSUM, "it has another size than was written");
+	return w->keyer ? check_key(w, source, err) : BREVIS_OK;
 }
 
 void archive_writer_release(struct archive_writer *w)

@@ -8,11 +8,11 @@
 #include "core/base/digest.h"
 #include "core/base/hasher.h"
 
-/** How the digest of an archive comes about. */
-enum archive_hash {
-	HASH_NOT,    /* it does not: nobody wants it, and nobody will check what was written */
-	HASH_INLINE, /* while it is written */
-	HASH_BESIDE  /* on a thread of its own */
+/** What is found out about an archive while it is written. */
+struct archive_hash {
+	bool wanted;   /* its SHA-256 */
+	bool threaded; /* on a thread of its own */
+	bool keyed;    /* a key of all of it, for archive_writer_check */
 };
 
 struct archive_writer {
@@ -20,7 +20,7 @@ struct archive_writer {
 	void *ctx;
 	struct hasher *hasher;       /* NULL: it is not hashed */
 	uint64_t ticket;             /* of the hasher, for what was written last */
-	struct content_keyer *keyer; /* of all that is written */
+	struct content_keyer *keyer; /* of all that is written; NULL: it has none */
 	struct content_key key;      /* which it has in the end */
 	uint64_t head_checksum;
 	uint64_t size;    /* bytes written */
@@ -42,7 +42,7 @@ struct archive_original {
  * Writes the head, with the bytes of a codebook or none. Release the writer whatever this returns.
  */
 int archive_writer_begin(struct archive_writer *w, brevis_write_fn write, void *ctx,
-			 enum archive_hash hash, struct span codebook, struct brevis_error *err);
+			 struct archive_hash hash, struct span codebook, struct brevis_error *err);
 
 /**
  * Adds the next piece with its record, whose bytes must stay as they are until
@@ -61,7 +61,7 @@ int archive_writer_finish(struct archive_writer *w, const struct archive_origina
 
 /**
  * After archive_writer_finish: reads an archive and tells whether it is, byte by byte, what was
- * written. BREVIS_E_CHECKSUM if not.
+ * written; without a key, whether it has that size. BREVIS_E_CHECKSUM if not.
  */
 int archive_writer_check(struct archive_writer *w, const struct brevis_source *source,
 			 struct brevis_error *err);

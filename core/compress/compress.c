@@ -85,6 +85,7 @@ int brevis_encoder_new(const struct brevis_encode_options *options, brevis_write
 	e->write = write;
 	e->ctx = ctx;
 	e->phase = options->known_count > 0 ? FOLLOWING : GATHERING;
+	e->write_checks = options->write_checks;
 	e->codec_only = options->codec_only;
 	e->input_stays = options->input_stays;
 	e->original_sha256 = options->original_sha256;
@@ -178,6 +179,15 @@ static int submit_window(struct brevis_encoder *e, struct brevis_error *err)
 	return status;
 }
 
+static struct archive_hash hash_of(const struct brevis_encoder *e)
+{
+	return (struct archive_hash){
+		.wanted = !e->codec_only,
+		.threaded = e->threads > 1,
+		.keyed = !e->codec_only && !e->write_checks,
+	};
+}
+
 /* Writes what was followed, and begins to write what is new. */
 static int start_writing(struct brevis_encoder *e, struct brevis_error *err)
 {
@@ -189,10 +199,7 @@ static int start_writing(struct brevis_encoder *e, struct brevis_error *err)
 	e->frame.options.programs.codebook = model->codebook;
 	if (!status)
 		status = archive_writer_begin(
-			&e->writer, e->write, e->ctx,
-			e->codec_only    ? HASH_NOT
-			: e->threads > 1 ? HASH_BESIDE
-					 : HASH_INLINE,
+			&e->writer, e->write, e->ctx, hash_of(e),
 			model->codebook ? codebook_bytes(model->codebook) : none, err);
 	if (!status)
 		status = records_copy_followed(e, err);

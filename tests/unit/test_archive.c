@@ -192,6 +192,8 @@ static void check_pieces(struct growing *g, const struct archive_original *tail)
 	brevis_archive_free(archive);
 }
 
+static const struct archive_hash hash = {.wanted = true, .keyed = true};
+
 /* Random records and repetitions, through the writer; read back one by one and as a whole. */
 static void write_and_read(struct span codebook, bool has_prior)
 {
@@ -201,9 +203,8 @@ static void write_and_read(struct span codebook, bool has_prior)
 
 	random_fill(tail.prior_sha256, sizeof(tail.prior_sha256));
 	assert_non_null(g);
-	assert_int_equal(
-		archive_writer_begin(&g->w, sink_write, &g->sink, HASH_INLINE, codebook, NULL),
-		BREVIS_OK);
+	assert_int_equal(archive_writer_begin(&g->w, sink_write, &g->sink, hash, codebook, NULL),
+			 BREVIS_OK);
 	while (g->count < sizeof(g->pieces) / sizeof(g->pieces[0])) {
 		if (g->count && !random_below(4))
 			add_repeat(g, &g->pieces[g->count]);
@@ -275,7 +276,7 @@ static void test_piece_limit(void **state)
 	uint64_t i;
 
 	(void)state;
-	assert_int_equal(archive_writer_begin(&w, sink_write, &sink, HASH_INLINE, codebook, NULL),
+	assert_int_equal(archive_writer_begin(&w, sink_write, &sink, hash, codebook, NULL),
 			 BREVIS_OK);
 	assert_int_equal(archive_writer_record(&w, record, sizeof(record), NULL), BREVIS_OK);
 	for (i = 1; i < WIRE_PIECES_MAX; i++)

@@ -17,6 +17,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "filter/stream.h"
+
 /* In place of the library's: they count, and do the same. */
 static int syncs, syncs_of_directories, write_outs, hints;
 
@@ -257,6 +259,36 @@ static void test_read_back(void **state)
 	free(back);
 }
 
+/* A device that takes everything and gives zeros: only these are what was written. */
+static void test_checked_write(void **state)
+{
+	const size_t size = 2 * STREAM_STEP + 1;
+	uint8_t *data = calloc(1, size);
+	uint8_t *room = malloc(STREAM_STEP);
+	int zero = open("/dev/zero", O_RDWR | O_CLOEXEC);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	const size_t places[] = {0, STREAM_STEP - 1, STREAM_STEP, size - 1};
+	size_t i;
+
+	(void)state;
+	assert_true(data && room && zero >= 0 && null >= 0);
+	assert_int_equal(stream_write_checked(zero, data, size, 0, room), 0);
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		data[places[i]] = 1;
+		errno = 0;
+		assert_int_equal(stream_write_checked(zero, data, size, 0, room), -1);
+		assert_int_equal(errno, EIO);
+		data[places[i]] = 0;
+	}
+	errno = 0;
+	assert_int_equal(stream_write_checked(null, data, 1, 0, room), -1);
+	assert_int_equal(errno, EIO);
+	close(zero);
+	close(null);
+	free(data);
+	free(room);
+}
+
 static void test_no_store(void **state)
 {
 	struct fixture *f = *state;
@@ -355,6 +387,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_abandoned, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_scratch, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_read_back, set_up, tear_down),
+		cmocka_unit_test(test_checked_write),
 		cmocka_unit_test_setup_teardown(test_no_store, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_refuses, set_up, tear_down),

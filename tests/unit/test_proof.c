@@ -104,6 +104,31 @@ static void test_wrong_bytes(void **state)
 	free(data);
 }
 
+/* Where who writes has checked the bytes, the size is compared, and the archive opened. */
+static void test_write_checks(void **state)
+{
+	static const struct brevis_encode_options options = {.write_checks = true};
+	struct sink out = {0};
+	struct brevis_source source;
+	struct brevis_encoder *encoder = NULL;
+	struct brevis_encode_summary summary;
+	struct brevis_error err;
+
+	(void)state;
+	assert_int_equal(brevis_encoder_new(&options, sink_write, &out, &encoder, NULL), BREVIS_OK);
+	assert_int_equal(brevis_encoder_write(encoder, "content", 7, NULL), BREVIS_OK);
+	assert_int_equal(brevis_encoder_finish(encoder, &summary, NULL), BREVIS_OK);
+	source = memory_source(&out.bytes);
+	assert_int_equal(brevis_encoder_check(encoder, &source, &err), BREVIS_OK);
+	source.size--;
+	assert_int_equal(brevis_encoder_check(encoder, &source, &err), BREVIS_E_CHECKSUM);
+	source.size++;
+	out.bytes.data[0] ^= 1;
+	assert_int_equal(brevis_encoder_check(encoder, &source, &err), BREVIS_E_FORMAT);
+	brevis_encoder_free(encoder);
+	buffer_release(&out.bytes);
+}
+
 /* brevis_encoder_check finds every difference between what was written and what is there. */
 static void test_check(void **state)
 {
@@ -148,6 +173,7 @@ int main(void)
 		TEST(test_wrong_records),
 		TEST(test_wrong_bytes),
 		TEST(test_check),
+		TEST(test_write_checks),
 	};
 
 	seed_init("test_proof");

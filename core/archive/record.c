@@ -98,18 +98,25 @@ static void add_written(void *ctx, const void *bytes, size_t size)
 	checksum64_stream_update(ctx, bytes, size);
 }
 
-/* The checksum is taken of words that are still in the nearest cache. */
-static int decode_summed(struct record_decoder *d, struct span body, const struct record_head *head,
-			 const struct codebook *codebook, void *raw, uint64_t *checksum,
-			 struct brevis_error *err)
+static int begin_checksum(struct record_decoder *d, struct brevis_error *err)
 {
-	int status;
-
 	if (!d->checksum)
 		d->checksum = checksum64_stream_new();
 	if (!d->checksum)
 		return error_nomem(err);
 	checksum64_stream_begin(d->checksum);
+	return BREVIS_OK;
+}
+
+/* The checksum is taken of words that are still in the nearest cache. */
+static int decode_summed(struct record_decoder *d, struct span body, const struct record_head *head,
+			 const struct codebook *codebook, void *raw, uint64_t *checksum,
+			 struct brevis_error *err)
+{
+	int status = begin_checksum(d, err);
+
+	if (status)
+		return status;
 	d->executor.written = add_written;
 	d->executor.ctx = d->checksum;
 	status = decode_program(d, body, head, codebook, raw, err);
@@ -121,7 +128,7 @@ int record_decoder_run(struct record_decoder *d, struct span record, const struc
 		       const struct codebook *codebook, struct span before, void *raw,
 		       struct brevis_error *err)
 {
-	struct record_head found;
+	struct record_head found = {0};
 	uint64_t checksum = 0;
 	int status = take_head(&record, head, &found, err);
 
@@ -147,6 +154,7 @@ struct comparison {
 	const uint8_t *raw; /* what is to come */
 	size_t left;        /* bytes of it */
 	bool differs;
+	struct checksum64_stream *checksum; /* of what came */
 };
 
 static void compare_written(void *ctx, const void *bytes, size_t size)
@@ -154,7 +162,12 @@ static void compare_written(void *ctx, const void *bytes, size_t size)
 	struct comparison *comparison = ctx;
 	size_t i;
 
+	if (size > comparison->left) {
+		comparison->differs = true;
+		return;
+	}
 	comparison->differs |= memcmp(comparison->raw, bytes, size) != 0;
+	checksum64_stream_update(comparison->checksum, bytes, size);
 	comparison->raw += size;
 	comparison->left -= size;
 	/* What comes next is on its way while it is decoded. */
@@ -182,11 +195,14 @@ int record_decoder_compare(struct record_decoder *d, struct span record,
 			   struct span before, const void *raw, struct brevis_error *err)
 {
 	struct comparison comparison = {.raw = raw, .left = head->raw_size};
-	struct record_head found;
+	struct record_head found = {0};
 	int status = take_head(&record, head, &found, err);
 
+	if (!status)
+		status = begin_checksum(d, err);
 	if (status)
 		return status;
+	comparison.checksum = d->checksum;
 	if (record_is_bytes(&found)) {
 		status = compare_bytes(d, record, found.kind == RECORD_CHAINED, before, &comparison,
 				       head->raw_size, err);
@@ -195,8 +211,11 @@ int record_decoder_compare(struct record_decoder *d, struct span record,
 		d->executor.ctx = &comparison;
 		status = decode_program(d, record, head, codebook, NULL, err);
 	}
-	if (!status && comparison.differs)
+	if (!status && (comparison.differs || comparison.left))
 		status = error_set(err, BREVIS_E_CHECKSUM, "it restores something else");
+	/* Readers compare nothing but the checksum: a wrong one would lose the piece. */
+	if (!status && checksum64_stream_end(d->checksum) != head->checksum)
+		status = error_set(err, BREVIS_E_CHECKSUM, "checksum does not match");
 	return status;
 }
 

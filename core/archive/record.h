@@ -55,9 +55,8 @@ int record_decoder_run(struct record_decoder *decoder, struct span record,
 		       struct span before, void *raw, struct brevis_error *err);
 
 /**
- * Restores a record as record_decoder_run does, to nowhere, and compares all of it with raw, whose
- * checksum the head has. BREVIS_E_CHECKSUM if they differ. Words are compared while they are in the
- * nearest cache; a checksum would add nothing.
+ * Restores a record as record_decoder_run does, to nowhere, and compares all of it with raw, while
+ * it is in the nearest cache. BREVIS_E_CHECKSUM if they differ, or if the checksum is not theirs.
  */
 int record_decoder_compare(struct record_decoder *decoder, struct span record,
 			   const struct record_head *head, const struct codebook *codebook,

@@ -44,6 +44,11 @@ static void check(unsigned kind, uint8_t *raw, size_t size)
 	head.checksum--;
 	record.size--;
 	assert_int_not_equal(compare(&record, &head, raw), BREVIS_OK);
+	/* All bytes are right, but readers would refuse them. */
+	buffer_clear(&record);
+	head.checksum++;
+	assert_int_equal(record_encode(&head, raw, &tensor, &options, &record, &err), BREVIS_OK);
+	assert_int_equal(compare(&record, &head, raw), BREVIS_E_CHECKSUM);
 	buffer_release(&record);
 }
 
@@ -74,6 +79,7 @@ static void test_bytes(void **state)
 		raw[i] = (uint8_t)(i % 1000 / 7);
 	check(RECORD_BYTES, raw, WORDS);
 	check(RECORD_BYTES, raw, 1);
+	free(raw);
 	record_decoder_release(&decoder);
 }
 

@@ -22,8 +22,8 @@ static inline uint64_t low_bits(unsigned n)
 
 struct bit_writer {
 	struct buffer *out;
-	uint64_t pending; /* fewer than 8 bits between calls */
-	unsigned count;
+	uint64_t pending; /* until it is flushed */
+	unsigned count;   /* fewer than 64 */
 };
 
 static inline void bit_writer_init(struct bit_writer *w, struct buffer *out)
@@ -31,21 +31,30 @@ static inline void bit_writer_init(struct bit_writer *w, struct buffer *out)
 	*w = (struct bit_writer){out, 0, 0};
 }
 
+static inline void bit_writer_put(struct bit_writer *w, unsigned bytes)
+{
+	uint8_t pending[8];
+
+	store_le64(pending, w->pending);
+	buffer_append(w->out, pending, bytes);
+}
+
 /** Appends the lowest n <= 56 bits of value, which must have no others set. */
 static inline void bit_write(struct bit_writer *w, uint64_t value, unsigned n)
 {
-	w->pending |= value << w->count;
-	for (w->count += n; w->count >= 8; w->count -= 8) {
-		buffer_u8(w->out, (uint8_t)w->pending);
-		w->pending >>= 8;
+	if (w->count + n >= 64) {
+		bit_writer_put(w, w->count / 8);
+		w->pending >>= w->count & ~7u;
+		w->count %= 8;
 	}
+	w->pending |= value << w->count;
+	w->count += n;
 }
 
 /** Pads to a whole byte. */
 static inline void bit_writer_flush(struct bit_writer *w)
 {
-	if (w->count)
-		buffer_u8(w->out, (uint8_t)w->pending);
+	bit_writer_put(w, (w->count + 7) / 8);
 	w->pending = 0;
 	w->count = 0;
 }
@@ -83,6 +92,13 @@ static inline void bit_reader_refill(struct bit_reader *r, unsigned n)
 	}
 }
 
+/** Leaves out n <= 56 bits, which are pending. */
+static inline void bit_skip(struct bit_reader *r, unsigned n)
+{
+	r->pending >>= n;
+	r->count -= n;
+}
+
 /** Reads n <= 56 bits. Past the end it yields zeros and fails the reader's span. */
 static inline uint64_t bit_read(struct bit_reader *r, unsigned n)
 {
@@ -91,8 +107,7 @@ static inline uint64_t bit_read(struct bit_reader *r, unsigned n)
 	if (r->count < n)
 		bit_reader_refill(r, n);
 	value = r->pending & low_bits(n);
-	r->pending >>= n;
-	r->count -= n;
+	bit_skip(r, n);
 	return value;
 }
 

@@ -62,40 +62,52 @@ uint64_t codebook_cost(const struct codebook *codebook, unsigned number, const u
 	return cost >> LOG2_FRACTION;
 }
 
-/* The same as codebook_cost. */
+/* The same as codebook_cost, or at least `most`, if it is more than that. */
 static uint64_t tally_shared_cost(const struct codebook *codebook, unsigned number,
-				  const struct tally *tally)
+				  const struct tally *tally, uint64_t most)
 {
 	const uint16_t *shares = codebook_shares(codebook, number);
-	unsigned scale_bits = codebook_scale_bits(codebook, number), i;
-	uint64_t cost = (uint64_t)tally->count * scale_bits << LOG2_FRACTION;
+	uint32_t all = codebook_scale_bits(codebook, number) << LOG2_FRACTION;
+	uint64_t cost = 0;
+	unsigned i;
 
-	for (i = 0; i < tally->n; i++) {
+	for (i = 0; i < tally->n && cost >> LOG2_FRACTION < most; i++) {
 		unsigned share = shares[tally->symbols[i]];
 
 		if (!share)
 			return UINT64_MAX;
-		cost -= tally->counts[i] * (uint64_t)log2_fixed(share);
+		cost += tally->counts[i] * (uint64_t)(all - log2_fixed(share));
 	}
 	return cost >> LOG2_FRACTION;
+}
+
+uint64_t codebook_cheapest(const struct codebook *codebook, const struct tally *tally,
+			   unsigned *number)
+{
+	unsigned tables = codebook ? codebook_count(codebook) : 0, i;
+	uint64_t best = UINT64_MAX;
+
+	for (i = 0; i < tables; i++) {
+		uint64_t cost;
+
+		if (codebook_width(codebook, i) != tally->width)
+			continue;
+		cost = tally_shared_cost(codebook, i, tally, best);
+		if (cost < best) {
+			best = cost;
+			*number = i;
+		}
+	}
+	return best;
 }
 
 uint64_t codebook_tally_cost(const struct codebook *codebook, const struct tally *tally)
 {
 	/* Op byte, number, lanes and the payload's size; of each lane's state 24 bits are lost. */
 	uint64_t parameters = 8 * 5 + 24 * (uint64_t)rans_lanes(tally->count);
-	uint64_t best = UINT64_MAX;
-	unsigned i;
+	unsigned number;
+	uint64_t best = codebook_cheapest(codebook, tally, &number);
 
-	for (i = 0; codebook && i < codebook_count(codebook); i++) {
-		uint64_t cost;
-
-		if (codebook_width(codebook, i) != tally->width)
-			continue;
-		cost = tally_shared_cost(codebook, i, tally);
-		if (cost < best)
-			best = cost;
-	}
 	return best < UINT64_MAX - parameters ? best + parameters : UINT64_MAX;
 }
 

@@ -23,6 +23,13 @@ uint64_t codebook_cost(const struct codebook *codebook, unsigned number, const u
 		       size_t count);
 
 /**
+ * The least that codebook_cost says of the words of a tally with any table of their width, which
+ * becomes *number. UINT64_MAX: with none. codebook may be NULL.
+ */
+uint64_t codebook_cheapest(const struct codebook *codebook, const struct tally *tally,
+			   unsigned *number);
+
+/**
  * Estimates, in bits, the lit node of the words with this histogram and the best of the tables of
  * their width. UINT64_MAX: there is none. codebook may be NULL.
  */

@@ -291,7 +291,9 @@ int frequency_plan_scaled(struct frequency_plan *plan, const uint32_t *histogram
 	if (!plan->shares)
 		return error_nomem(err);
 	list_occurring(&o, histogram, 1u << width);
-	try_scale(&o, scale_bits, precision, width, plan);
+	normalise(&o, scale_bits, precision);
+	plan->table.scale_bits = scale_bits;
+	plan->table.precision = precision;
 	fill_plan(plan, &o);
 	return BREVIS_OK;
 }

@@ -20,8 +20,10 @@ struct frequency_plan {
 int frequency_plan_init(struct frequency_plan *plan, const uint32_t *histogram, unsigned width,
 			uint64_t total, struct brevis_error *err);
 
-/** The same for a scale that is given, in which each symbol that occurs must find a slot; and a
- * precision. */
+/**
+ * The same for a scale that is given, in which each symbol that occurs must find a slot; and a
+ * precision. Nobody asks what that takes: cost and bytes are 0.
+ */
 int frequency_plan_scaled(struct frequency_plan *plan, const uint32_t *histogram, unsigned width,
 			  uint64_t total, unsigned scale_bits, unsigned precision,
 			  struct brevis_error *err);

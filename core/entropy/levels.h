@@ -56,6 +56,26 @@ static inline unsigned level_read_run(struct level_reader *r)
 	return 0;
 }
 
+/*
+ * Reads a level that differs from the previous one by 1 at most, as nearly all do: without a branch
+ * on which of the three it is. False if the next one is none, or this is not to be seen yet.
+ */
+static inline bool level_read_near(struct level_reader *r)
+{
+	static const int8_t steps[8] = {[2] = 1, [6] = -1};
+	unsigned next = (unsigned)r->bits->pending & 7, level;
+
+	if (r->bits->count < 3 || !(next & 3))
+		return false;
+	level = r->previous + (unsigned)steps[next];
+	if (level - 1 >= r->max)
+		return false;
+	bit_skip(r->bits, next & 1 ? 1 : 3);
+	r->previous = level;
+	r->after_run = false;
+	return true;
+}
+
 /** The next symbol's level, 0 after a failure. */
 static inline unsigned level_read(struct level_reader *r)
 {
@@ -68,6 +88,8 @@ static inline unsigned level_read(struct level_reader *r)
 		r->zeros--;
 		return 0;
 	}
+	if (level_read_near(r))
+		return r->previous;
 	if (bit_read(r->bits, 1)) {
 		r->after_run = false;
 		return r->previous;

@@ -319,6 +319,24 @@ int literal_decoder_next_routed(struct literal_decoder *decoder, const uint8_t *
 	return status ? status : rans_decode(&decoder->u.rans, words, classes, count, err);
 }
 
+bool literal_joins(const struct literal *literal)
+{
+	return (literal->coding == LITERAL_RANS || literal->coding == LITERAL_SHARED) &&
+	       literal->lanes == KERNEL_LANES_MAX && rans_is_short(literal->width, literal->bits);
+}
+
+size_t literal_decoder_next_joined(struct literal_decoder *decoder, const uint8_t *classes,
+				   uint8_t *codes, size_t count, unsigned width,
+				   struct kernel_join *join)
+{
+	size_t done = 0;
+
+	if (count <= decoder->literal.count - decoder->done)
+		done = rans_decode_join(&decoder->u.rans, classes, codes, count, width, join);
+	decoder->done += done;
+	return done;
+}
+
 int literal_decoder_next(struct literal_decoder *decoder, void *words, size_t count,
 			 struct brevis_error *err)
 {

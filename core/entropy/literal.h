@@ -93,6 +93,20 @@ int literal_decoder_next(struct literal_decoder *decoder, void *words, size_t co
 int literal_decoder_next_routed(struct literal_decoder *decoder, const uint8_t *classes,
 				void *words, size_t count, struct brevis_error *err);
 
+struct kernel_join;
+
+/** Whether literal_decoder_next_joined can do anything for this literal. */
+bool literal_joins(const struct literal *literal);
+
+/**
+ * Yields as many of the next count codes as kernels can join in the same go, to words of 16 or 32
+ * bits. classes: NULL unless the literal is routed. Returns how many that are, perhaps none: the
+ * others are to be had as usual.
+ */
+size_t literal_decoder_next_joined(struct literal_decoder *decoder, const uint8_t *classes,
+				   uint8_t *codes, size_t count, unsigned width,
+				   struct kernel_join *join);
+
 /** After the last word: checks that the payload was used up exactly and ends as it must. */
 int literal_decoder_finish(const struct literal_decoder *decoder, struct brevis_error *err);
 

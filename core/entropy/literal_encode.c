@@ -10,6 +10,7 @@
 #include "core/entropy/packed_encode.h"
 #include "core/entropy/rans_encode.h"
 #include "core/entropy/raw_encode.h"
+#include "core/entropy/tally.h"
 
 #include <string.h>
 
@@ -113,34 +114,13 @@ out:
 	return status;
 }
 
-/* Of the tables for words of this width the one that they cost least with. */
-static uint64_t cheapest_table(const struct encoding *e, unsigned *number)
-{
-	unsigned count = e->codebook ? codebook_count(e->codebook) : 0;
-	uint64_t best = UINT64_MAX;
-	unsigned i;
-
-	for (i = 0; i < count; i++) {
-		uint64_t cost;
-
-		if (codebook_width(e->codebook, i) != e->width)
-			continue;
-		cost = codebook_cost(e->codebook, i, e->histogram, e->count);
-		if (cost < best) {
-			best = cost;
-			*number = i;
-		}
-	}
-	return best;
-}
-
-static int try_shared(struct encoding *e)
+static int try_shared(struct encoding *e, const struct tally *tally)
 {
 	struct rans_input in = {(void *)e->words, e->width, e->count, 1, NULL, NULL};
 	unsigned lanes = rans_lanes(e->count);
 	size_t begin = e->out->size;
 	unsigned number = 0;
-	uint64_t cost = cheapest_table(e, &number);
+	uint64_t cost = codebook_cheapest(e->codebook, tally, &number);
 	bool fits;
 	int status;
 
@@ -176,7 +156,7 @@ static int try_huffman(struct encoding *e, struct huffman_plan *plan)
 }
 
 /* Tries the entropy codings on words of at least two values. */
-static int try_symbols(struct encoding *e)
+static int try_symbols(struct encoding *e, const struct tally *tally)
 {
 	struct huffman_plan huffman = {.lengths = NULL};
 	bool few = e->count < HUFFMAN_WORDS;
@@ -189,7 +169,7 @@ static int try_symbols(struct encoding *e)
 	if (!status && !few)
 		status = try_huffman(e, &huffman);
 	if (!status)
-		status = try_shared(e);
+		status = try_shared(e, tally);
 	if (status || e->coding != LITERAL_HUFFMAN)
 		goto out;
 	e->out->size = e->start;
@@ -252,6 +232,7 @@ int literal_encode(struct buffer *out, const void *words, unsigned width, size_t
 			     .count = count,
 			     .err = err};
 	uint64_t smallest, largest;
+	struct tally tally;
 	bool found = false;
 	int status;
 
@@ -264,9 +245,11 @@ int literal_encode(struct buffer *out, const void *words, unsigned width, size_t
 	status = measure(&e, options->noise, counts, &smallest, &largest);
 	if (!status)
 		status = choose_fixed(&e, smallest, largest);
-	if (!status && e.histogram && smallest != largest &&
-	    literal_bound(e.histogram, width, count) < e.size)
-		status = try_symbols(&e);
+	if (!status && e.histogram && smallest != largest) {
+		tally_take(&tally, e.histogram, width, count);
+		if (tally_bound(&tally) < e.size)
+			status = try_symbols(&e, &tally);
+	}
 	if (!status && (options->zstd_level || options->lzma))
 		status = literal_library_encode(out, e.start, words, width, count, options, &e.size,
 						&found, err);

@@ -21,6 +21,15 @@
 
 /* ---- tallies -------------------------------------------------------------------------------- */
 
+static void sum_own(struct tally *t)
+{
+	unsigned i;
+
+	t->own = 0;
+	for (i = 0; i < t->n; i++)
+		t->own += log2_weighted(t->counts[i]);
+}
+
 void tally_take(struct tally *t, const uint32_t *histogram, unsigned width, size_t count)
 {
 	unsigned all = 1u << width, n = 0, i, j;
@@ -46,6 +55,7 @@ void tally_take(struct tally *t, const uint32_t *histogram, unsigned width, size
 		n += histogram[i] > 0;
 	}
 	t->n = n;
+	sum_own(t);
 }
 
 void tally_fold(struct tally *t)
@@ -66,6 +76,7 @@ void tally_fold(struct tally *t)
 	t->counts[n] = sum;
 	t->n = n + 1;
 	t->width--;
+	sum_own(t);
 }
 
 /* ---- costs ---------------------------------------------------------------------------------- */
@@ -82,10 +93,13 @@ static struct summary summarise_rans(const struct tally *t)
 {
 	uint64_t slot = t->count >> FREQUENCY_BITS_MAX;
 	uint64_t all = log2_fixed((uint32_t)t->count);
-	struct summary s = {0};
+	struct summary s = {.rans = t->count * all - t->own};
 	unsigned i;
 
-	for (i = 0; i < t->n; i++) {
+	/* No symbol is so rare. */
+	if (!slot)
+		return s;
+	for (i = 0, s.rans = 0; i < t->n; i++) {
 		uint32_t n = t->counts[i];
 
 		if (n < slot) {
@@ -170,23 +184,26 @@ static uint64_t rans_bits(const struct summary *s, size_t count)
 
 uint64_t tally_cost(const struct tally *t)
 {
-	uint64_t fixed = fixed_cost(t);
+	uint64_t fixed = fixed_cost(t), table, coded;
 	struct summary s;
-	uint64_t coded;
 
 	if (t->n < 2)
 		return fixed;
 	s = summarise_rans(t);
+	table = table_bits(t);
 	coded = rans_bits(&s, t->count);
 	if (t->count < HUFFMAN_MAX) {
-		uint64_t huffman;
+		uint64_t huffman = s.rans >> LOG2_FRACTION;
 
+		/* It is no less than the entropy, but for what logarithms may be off by. */
+		if (huffman + table >= fixed + (t->count >> 12))
+			return fixed;
 		summarise_huffman(t, &s);
 		huffman = huffman_bits(&s, t->count);
 		coded = coded < huffman ? coded : huffman;
 	}
 	/* Coding, parameters, payload size. */
-	coded += 8 * (2 + varint_size(coded / 8)) + table_bits(t);
+	coded += 8 * (2 + varint_size(coded / 8)) + table;
 	return coded < fixed ? coded : fixed;
 }
 
@@ -195,10 +212,8 @@ uint64_t tally_bound(const struct tally *t)
 	uint64_t cost = log2_weighted((uint32_t)t->count);
 	/* What both logarithms may be off by, and luck. */
 	uint64_t slack = (uint64_t)t->count << (LOG2_FRACTION - 14);
-	unsigned i;
 
-	for (i = 0; i < t->n; i++)
-		cost -= log2_weighted(t->counts[i]);
+	cost -= t->own;
 	slack += cost >> 12;
 	return 1 + (cost > slack ? (cost - slack) >> (LOG2_FRACTION + 3) : 0);
 }

@@ -80,6 +80,14 @@ int rans_decoder_init(struct rans_decoder *d, const struct literal *literal,
 int rans_decode(struct rans_decoder *d, void *words, const uint8_t *classes, size_t count,
 		struct brevis_error *err);
 
+/**
+ * Decodes as many of the next count codes as kernels can join in the same go, to words of 16 or 32
+ * bits: of 64 lanes, and short. Returns how many that are, perhaps none; rans_decode has the
+ * others.
+ */
+size_t rans_decode_join(struct rans_decoder *d, const uint8_t *classes, uint8_t *codes,
+			size_t count, unsigned width, struct kernel_join *join);
+
 /** Back to the first word. The literal is that of rans_decoder_init. */
 void rans_decoder_rewind(struct rans_decoder *d, const struct literal *literal);
 int rans_decoder_finish(const struct rans_decoder *d, struct brevis_error *err);

@@ -40,7 +40,11 @@ size_t rans_slots_size(unsigned width, unsigned scale_bits)
 	return entry << scale_bits;
 }
 
-/* Most shares are small: four slots at a time, as far as there are so many behind. */
+/* Slots that are filled at a time: most shares are no larger. */
+#define FILL 8
+
+/* More slots than a share has are filled as long as there are so many: the next one's come after.
+ */
 static void fill_short(uint32_t *slots, unsigned width, unsigned scale_bits, const uint16_t *shares)
 {
 	const uint32_t *end = slots + ((size_t)1 << scale_bits);
@@ -51,8 +55,8 @@ static void fill_short(uint32_t *slots, unsigned width, unsigned scale_bits, con
 
 		share = shares[symbol];
 		first = kernel_slot(symbol, share, 0);
-		for (bias = 0; bias < share && end - slots >= (ptrdiff_t)bias + 4; bias += 4)
-			for (i = 0; i < 4; i++)
+		for (bias = 0; bias < share && end - slots >= (ptrdiff_t)bias + FILL; bias += FILL)
+			for (i = 0; i < FILL; i++)
 				slots[bias + i] = first + bias + i;
 		for (; bias < share; bias++)
 			slots[bias] = first + bias;
@@ -296,6 +300,19 @@ int rans_decode(struct rans_decoder *d, void *words, const uint8_t *classes, siz
 	if (d->failed)
 		return error_set(err, BREVIS_E_FORMAT, "rANS literal: cut short");
 	return BREVIS_OK;
+}
+
+size_t rans_decode_join(struct rans_decoder *d, const uint8_t *classes, uint8_t *codes,
+			size_t count, unsigned width, struct kernel_join *join)
+{
+	const struct kernels *k = kernels();
+	size_t groups = count / KERNEL_LANES_MAX;
+
+	if (d->lane)
+		return 0;
+	groups = (width == 16 ? k->decode16 : k->decode32)(
+		d->slots, d->scale_bits, d->states, &d->at, d->end, classes, codes, groups, join);
+	return groups * KERNEL_LANES_MAX;
 }
 
 int rans_decoder_finish(const struct rans_decoder *d, struct brevis_error *err)

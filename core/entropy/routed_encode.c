@@ -210,15 +210,19 @@ int routed_encode(struct buffer *out, const struct rans_input *in, uint32_t *cou
 
 #define ESCAPE 255
 
-/* Words of which every second block is counted, or every fourth. */
-#define COUNT_HALF_FROM    ((size_t)1 << 18)
-#define COUNT_QUARTER_FROM ((size_t)1 << 20)
+/* Fewer codes feel what an escape in each table takes. */
+#define CODES_MIN 16384
+
+/* Words of each class of which every second block is counted, or every fourth. */
+#define COUNT_HALF_FROM    ((size_t)1 << 14)
+#define COUNT_QUARTER_FROM ((size_t)1 << 16)
 
 /*
  * A code that is one of more than so many words of its class, in slots, is not worth the slot that
- * it takes at least: to escape it costs some 20 bits, and all others are that much longer.
+ * it takes at least: to escape it costs some 5 bits more than to code it, its place in the table is
+ * as much, and all others are that much longer.
  */
-#define RARE_SLOTS 7
+#define RARE_SLOTS 4
 
 /* Leaves out rare codes, which will be escaped, as will those that were not counted. */
 static void drop_rare(uint32_t *counts)
@@ -239,28 +243,39 @@ static void drop_rare(uint32_t *counts)
 
 bool codes_suffice(size_t count)
 {
-	return rans_lanes(count) >= RANS_KERNEL_LANES;
+	return count >= CODES_MIN;
 }
 
-int codes_encode(struct buffer *out, const struct rans_input *in, struct rans_units *units,
-		 struct brevis_error *err)
+/* Counts codes, of many some. NULL: out of memory. */
+static uint32_t *count_some(const struct rans_input *in)
 {
-	size_t step = in->count < COUNT_HALF_FROM ? 1 : in->count < COUNT_QUARTER_FROM ? 2 : 4;
+	size_t each = in->count / in->tables;
+	size_t step = each < COUNT_HALF_FROM ? 1 : each < COUNT_QUARTER_FROM ? 2 : 4;
 	uint32_t *counts = malloc(sizeof(*counts) * in->tables << RANS_CODE_BITS);
+
+	if (counts)
+		count_blocks(in, step, counts);
+	return counts;
+}
+
+int codes_encode(struct buffer *out, const struct rans_input *in, uint32_t *counts,
+		 struct rans_units *units, struct brevis_error *err)
+{
+	uint32_t *own = counts ? NULL : count_some(in);
 	struct table_set set;
 	unsigned i;
-	int status = counts ? BREVIS_OK : error_nomem(err);
+	int status;
 
 	*units = (struct rans_units){0};
-	if (status)
-		return status;
-	count_blocks(in, step, counts);
+	counts = counts ? counts : own;
+	if (!counts)
+		return error_nomem(err);
 	for (i = 0; i < in->tables; i++)
 		drop_rare(counts + ((size_t)i << RANS_CODE_BITS));
 	status = table_set_init(&set, in, counts, err);
 	if (!status)
 		status = rans_tables_encode(out, set.plans, rans_lanes(in->count), in, units, err);
 	table_set_release(&set);
-	free(counts);
+	free(own);
 	return status;
 }

@@ -19,10 +19,11 @@ int routed_encode(struct buffer *out, const struct rans_input *in, uint32_t *cou
  * The same for codes of 8 bits, in two parts: appends parameters and tables here, and leaves
  * payload size and payload to rans_units_put. Codes that are rare in their class, and some that
  * were not counted, for not all words are, become 255, and are to be escaped: in->words are
- * changed. At least so many words that kernels code them. Release the units in any case.
+ * changed. At least so many words that kernels code them. counts: what routed_count gives, if
+ * somebody knows; they are changed; or NULL. Release the units in any case.
  */
-int codes_encode(struct buffer *out, const struct rans_input *in, struct rans_units *units,
-		 struct brevis_error *err);
+int codes_encode(struct buffer *out, const struct rans_input *in, uint32_t *counts,
+		 struct rans_units *units, struct brevis_error *err);
 
 /** True if so many codes can be given to codes_encode. */
 bool codes_suffice(size_t count);

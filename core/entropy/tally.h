@@ -15,6 +15,7 @@ struct tally {
 	unsigned width; /* of a word, in bits, at most LITERAL_SYMBOL_BITS */
 	size_t count;   /* words */
 	unsigned n;     /* values that occur, in ascending order */
+	uint64_t own;   /* n * log2(n) of all counts together, LOG2_FRACTION fraction bits */
 	uint16_t symbols[1 << LITERAL_SYMBOL_BITS];
 	uint32_t counts[1 << LITERAL_SYMBOL_BITS];
 };

@@ -293,6 +293,8 @@ TARGET static size_t join32(const struct kernel_cut *cut, uint32_t *words, const
 	return escaped + kernels_scalar.join32(cut, words + i, codes + i, low + i, count - i);
 }
 
+DEFINE_DECODE_JOINED(kernels_unpack8_bmi2)
+
 bool kernels_avx2_supported(void)
 {
 	if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi") ||
@@ -304,6 +306,8 @@ bool kernels_avx2_supported(void)
 const struct kernels kernels_avx2 = {
 	.name = "avx2",
 	.decode = decode,
+	.decode16 = decode16,
+	.decode32 = decode32,
 	.encode = encode,
 	.cut16 = cut16,
 	.cut32 = cut32,

@@ -12,6 +12,147 @@ DEFINE_LOOPS
 
 #define INLINE TARGET static inline __attribute__((always_inline))
 
+/* ---- joining -------------------------------------------------------------------- */
+
+/*
+ * Joins 32 words of 16 bits. Shifts by as many bits as a word has leave 0, so that rotations by 0
+ * need no care; but usually there is either a turn or a rotation, and shifts are what is scarce.
+ */
+INLINE __m512i join_32(const struct kernel_cut *cut, const uint8_t *codes, __m512i low)
+{
+	__m512i v = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)codes));
+	__m512i t;
+
+	v = _mm512_add_epi16(v, _mm512_set1_epi16((short)cut->base));
+	if (cut->turn) {
+		low = _mm512_or_si512(
+			low, _mm512_sllv_epi16(v, _mm512_set1_epi16((short)(16 - cut->turn))));
+		v = _mm512_srlv_epi16(v, _mm512_set1_epi16((short)cut->turn));
+	}
+	t = _mm512_or_si512(low, _mm512_sllv_epi16(v, _mm512_set1_epi16((short)cut->low)));
+	if (!cut->rotation)
+		return t;
+	return _mm512_or_si512(
+		_mm512_srlv_epi16(t, _mm512_set1_epi16((short)cut->rotation)),
+		_mm512_sllv_epi16(t, _mm512_set1_epi16((short)(16 - cut->rotation))));
+}
+
+/* Joins 16 words of 32 bits. */
+INLINE __m512i join_16(const struct kernel_cut *cut, const uint8_t *codes, __m512i low)
+{
+	__m512i v = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)codes));
+	__m512i u;
+
+	v = _mm512_add_epi32(v, _mm512_set1_epi32((int)cut->base));
+	u = _mm512_srlv_epi32(v, _mm512_set1_epi32((int)cut->turn));
+	u = _mm512_sllv_epi32(u, _mm512_set1_epi32((int)cut->low));
+	v = _mm512_sllv_epi32(v, _mm512_set1_epi32((int)(32 - cut->turn)));
+	u = _mm512_or_si512(low, _mm512_or_si512(u, v));
+	return _mm512_rorv_epi32(u, _mm512_set1_epi32((int)cut->rotation));
+}
+
+INLINE size_t count_escaped_64(const uint8_t *codes)
+{
+	__mmask64 set = _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(codes), _mm512_set1_epi8(-1));
+
+	return (size_t)_mm_popcnt_u64(set);
+}
+
+INLINE __m512i widen_32(const uint8_t *bytes)
+{
+	return _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)bytes));
+}
+
+TARGET static size_t join16(const struct kernel_cut *cut, uint16_t *words, const uint8_t *codes,
+			    const uint8_t *low, size_t count)
+{
+	struct kernel_cut c = *cut;
+	size_t escaped = 0, i;
+
+	for (i = 0; i + 64 <= count; i += 64) {
+		_mm512_storeu_si512(words + i, join_32(&c, codes + i, widen_32(low + i)));
+		_mm512_storeu_si512(words + i + 32,
+				    join_32(&c, codes + i + 32, widen_32(low + i + 32)));
+		escaped += count_escaped_64(codes + i);
+	}
+	return escaped + kernels_scalar.join16(cut, words + i, codes + i, low + i, count - i);
+}
+
+/*
+ * How to take packed numbers out of 64 bytes, as many as a vector has words: each quarter's begin
+ * with a byte or the half of one. The four bytes from there on, and what follows, are brought into
+ * the quarter, then the bytes that each number is in to its place.
+ */
+struct packed_places {
+	__m512i words;
+	__m512i second; /* those of the vector after that */
+	__m512i bytes;
+	__m512i shifts;
+	__m512i mask;
+};
+
+INLINE struct packed_places packed_places(unsigned bits, unsigned width)
+{
+	struct packed_places p;
+	unsigned quarter = 128 / width * bits, i;
+	uint32_t words[16];
+	uint8_t bytes[64], shifts[64];
+
+	for (i = 0; i < 16; i++)
+		words[i] = i / 4 * quarter / 32 + i % 4;
+	for (i = 0; i < 64; i++) {
+		unsigned bit = i / (width / 8) * bits, first = i / 16 * quarter / 32 * 4;
+
+		bytes[i] = (uint8_t)(bit / 8 - first + i % (width / 8));
+		shifts[i] = i % (width / 8) ? 0 : bit % 8;
+	}
+	p.words = _mm512_loadu_si512(words);
+	p.second = _mm512_add_epi32(p.words, _mm512_set1_epi32((int)bits));
+	p.bytes = _mm512_loadu_si512(bytes);
+	p.shifts = _mm512_loadu_si512(shifts);
+	p.mask = width == 16 ? _mm512_set1_epi16((short)((1u << bits) - 1))
+			     : _mm512_set1_epi32((1 << bits) - 1);
+	return p;
+}
+
+INLINE __m512i place_bytes(const struct packed_places *p, __m512i words, __m512i packed)
+{
+	return _mm512_shuffle_epi8(_mm512_permutexvar_epi32(words, packed), p->bytes);
+}
+
+/* Joins 64 words of 16 bits. */
+INLINE void join_64_short(const struct kernel_join *join, const struct packed_places *p,
+			  const uint8_t *codes, size_t i)
+{
+	__m512i packed = _mm512_loadu_si512(join->low + i / 8 * join->bits);
+	__m512i a = place_bytes(p, p->words, packed);
+	__m512i b = place_bytes(p, p->second, packed);
+	uint16_t *words = (uint16_t *)join->words + i;
+
+	a = _mm512_and_si512(_mm512_srlv_epi16(a, p->shifts), p->mask);
+	b = _mm512_and_si512(_mm512_srlv_epi16(b, p->shifts), p->mask);
+	_mm512_storeu_si512(words, join_32(&join->cut, codes + i, a));
+	_mm512_storeu_si512(words + 32, join_32(&join->cut, codes + i + 32, b));
+}
+
+/* Joins 64 words of 32 bits. */
+INLINE void join_64_long(const struct kernel_join *join, const struct packed_places *p,
+			 const uint8_t *codes, size_t i)
+{
+	size_t end = i + 64;
+
+	for (; i < end; i += 16) {
+		__m512i packed = _mm512_loadu_si512(join->low + i / 8 * join->bits);
+		__m512i low = place_bytes(p, p->words, packed);
+
+		low = _mm512_and_si512(_mm512_srlv_epi32(low, p->shifts), p->mask);
+		_mm512_storeu_si512((uint32_t *)join->words + i,
+				    join_16(&join->cut, codes + i, low));
+	}
+}
+
+/* ---- rANS ------------------------------------------------------------------------------------ */
+
 #define DOWN (_MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC)
 
 /*
@@ -72,10 +213,14 @@ INLINE __m512i codes_of_64(const __m512i *found)
 	return _mm512_permutexvar_epi32(quarters, _mm512_shuffle_epi8(v, bytes));
 }
 
-INLINE size_t decode_lanes(const uint32_t *slots, unsigned scale_bits, unsigned lanes,
-			   uint32_t *states, const uint8_t **at, const uint8_t *end,
-			   const uint8_t *classes, uint8_t *codes, size_t groups)
+/* width: 0, or that of the words which codes of 64 lanes are joined to. */
+INLINE size_t decode_and_join(const uint32_t *slots, unsigned scale_bits, unsigned lanes,
+			      uint32_t *states, const uint8_t **at, const uint8_t *end,
+			      const uint8_t *classes, uint8_t *codes, size_t groups, unsigned width,
+			      struct kernel_join *join)
 {
+	struct kernel_join to = width ? *join : (struct kernel_join){.bits = 1};
+	struct packed_places places = packed_places(to.bits, width ? width : 16);
 	__m512i x[KERNEL_LANES_MAX / 16], found[KERNEL_LANES_MAX / 16];
 	const uint8_t *from = *at;
 	size_t g;
@@ -95,14 +240,45 @@ INLINE size_t decode_lanes(const uint32_t *slots, unsigned scale_bits, unsigned 
 		else
 			_mm_storeu_si128((__m128i *)(codes + i),
 					 _mm512_cvtepi32_epi8(_mm512_srli_epi32(found[0], 12)));
+		if (width == 16)
+			join_64_short(&to, &places, codes, i);
+		else if (width == 32)
+			join_64_long(&to, &places, codes, i);
+		to.escaped += width ? count_escaped_64(codes + i) : 0;
 	}
 	for (j = 0; j < lanes / 16; j++)
 		_mm512_storeu_si512(states + 16 * j, x[j]);
+	if (width)
+		join->escaped = to.escaped;
 	*at = from;
 	return g;
 }
 
+INLINE size_t decode_lanes(const uint32_t *slots, unsigned scale_bits, unsigned lanes,
+			   uint32_t *states, const uint8_t **at, const uint8_t *end,
+			   const uint8_t *classes, uint8_t *codes, size_t groups)
+{
+	return decode_and_join(slots, scale_bits, lanes, states, at, end, classes, codes, groups, 0,
+			       NULL);
+}
+
 DEFINE_DECODE
+
+#define DEFINE_DECODE_AT_ONCE(WIDTH)                                                               \
+	TARGET static size_t decode##WIDTH(                                                        \
+		const uint32_t *slots, unsigned scale_bits, uint32_t *states, const uint8_t **at,  \
+		const uint8_t *end, const uint8_t *classes, uint8_t *codes, size_t groups,         \
+		struct kernel_join *join)                                                          \
+	{                                                                                          \
+		if (classes)                                                                       \
+			return decode_and_join(slots, scale_bits, 64, states, at, end, classes,    \
+					       codes, groups, WIDTH, join);                        \
+		return decode_and_join(slots, scale_bits, 64, states, at, end, NULL, codes,        \
+				       groups, WIDTH, join);                                       \
+	}
+
+DEFINE_DECODE_AT_ONCE(16)
+DEFINE_DECODE_AT_ONCE(32)
 
 /*
  * A little less than 1 / share: an estimate of 14 bits, made one of nearly 24 by a step of
@@ -140,11 +316,9 @@ INLINE __m512i encode_16(const uint32_t *shares, unsigned scale_bits, __m512i x,
 	entry = look_up(shares, code);
 	none = _mm512_testn_epi32_mask(entry, _mm512_set1_epi32(0xffff));
 	if (__builtin_expect(none != 0, 0)) {
-		uint32_t entries[16];
-
-		_mm512_storeu_si512(entries, entry);
-		kernels_mend(shares, classes, codes, entries, 16);
-		entry = _mm512_loadu_si512(entries);
+		code = _mm512_mask_or_epi32(code, none, code, _mm512_set1_epi32(255));
+		entry = look_up(shares, code);
+		_mm_mask_storeu_epi8(codes, none, _mm_set1_epi8(-1));
 	}
 	share = _mm512_and_si512(entry, _mm512_set1_epi32(0xffff));
 	others = _mm512_sub_epi32(_mm512_set1_epi32(1 << scale_bits), share);
@@ -158,8 +332,8 @@ INLINE __m512i encode_16(const uint32_t *shares, unsigned scale_bits, __m512i x,
 		_mm512_mul_round_ps(_mm512_cvt_roundepi32_ps(x, DOWN), reciprocal(share), DOWN));
 	rest = _mm512_sub_epi32(x, _mm512_mullo_epi32(quotient, share));
 	more = _mm512_cmpge_epi32_mask(rest, share);
-	x = _mm512_add_epi32(x, _mm512_srli_epi32(entry, 16));
-	x = _mm512_add_epi32(x, _mm512_mullo_epi32(quotient, others));
+	x = _mm512_add_epi32(rest, _mm512_srli_epi32(entry, 16));
+	x = _mm512_add_epi32(x, _mm512_slli_epi32(quotient, scale_bits));
 	return _mm512_mask_add_epi32(x, more, x, others);
 }
 
@@ -187,6 +361,9 @@ INLINE uint8_t *encode_lanes(const uint32_t *shares, unsigned scale_bits, unsign
 }
 
 DEFINE_ENCODE(10)
+
+/* How far ahead words are fetched that are used once. */
+#define PREFETCH_BYTES 3072
 
 /* The same as the loop of loops.h, which gcc narrows in a roundabout way. */
 TARGET static size_t cut16_by_32(const struct kernel_cut *cut, const uint16_t *words,
@@ -219,6 +396,8 @@ TARGET static size_t cut16_by_32(const struct kernel_cut *cut, const uint16_t *w
 		_mm256_storeu_si256((__m256i *)(low + i),
 				    _mm512_cvtepi16_epi8(_mm512_and_si512(t, low_mask)));
 		escaped += (size_t)_mm_popcnt_u32(beyond);
+		/* Processors look ahead to the end of a page only. */
+		_mm_prefetch((const char *)(words + i) + PREFETCH_BYTES, _MM_HINT_T0);
 	}
 	return escaped + cut16(cut, words + i, codes + i, low + i, count - i);
 }
@@ -252,58 +431,7 @@ TARGET static void unpack32(uint32_t *numbers, const uint8_t *in, unsigned bits,
 	}
 }
 
-/* Joins 32 words of 16 bits. */
-INLINE __m512i join_32(const struct kernel_cut *cut, const uint8_t *codes, const uint8_t *low)
-{
-	__m512i v = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)codes));
-	__m512i t = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)low));
-	__m512i u;
-
-	v = _mm512_add_epi16(v, _mm512_set1_epi16((short)cut->base));
-	u = _mm512_srlv_epi16(v, _mm512_set1_epi16((short)cut->turn));
-	u = _mm512_sllv_epi16(u, _mm512_set1_epi16((short)cut->low));
-	v = _mm512_sllv_epi16(v, _mm512_set1_epi16((short)(16 - cut->turn)));
-	t = _mm512_or_si512(t, _mm512_or_si512(u, v));
-	return _mm512_or_si512(
-		_mm512_srlv_epi16(t, _mm512_set1_epi16((short)cut->rotation)),
-		_mm512_sllv_epi16(t, _mm512_set1_epi16((short)(16 - cut->rotation))));
-}
-
-INLINE size_t count_escaped_64(const uint8_t *codes)
-{
-	__mmask64 set = _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(codes), _mm512_set1_epi8(-1));
-
-	return (size_t)_mm_popcnt_u64(set);
-}
-
-/* Shifts by as many bits as a word has leave 0, so that rotations by 0 need no care. */
-TARGET static size_t join16(const struct kernel_cut *cut, uint16_t *words, const uint8_t *codes,
-			    const uint8_t *low, size_t count)
-{
-	struct kernel_cut c = *cut;
-	size_t escaped = 0, i;
-
-	for (i = 0; i + 64 <= count; i += 64) {
-		_mm512_storeu_si512(words + i, join_32(&c, codes + i, low + i));
-		_mm512_storeu_si512(words + i + 32, join_32(&c, codes + i + 32, low + i + 32));
-		escaped += count_escaped_64(codes + i);
-	}
-	return escaped + kernels_scalar.join16(cut, words + i, codes + i, low + i, count - i);
-}
-
-/* Joins 16 words of 32 bits. */
-INLINE __m512i join_16(const struct kernel_cut *cut, const uint8_t *codes, const uint32_t *low)
-{
-	__m512i v = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)codes));
-	__m512i u;
-
-	v = _mm512_add_epi32(v, _mm512_set1_epi32((int)cut->base));
-	u = _mm512_srlv_epi32(v, _mm512_set1_epi32((int)cut->turn));
-	u = _mm512_sllv_epi32(u, _mm512_set1_epi32((int)cut->low));
-	v = _mm512_sllv_epi32(v, _mm512_set1_epi32((int)(32 - cut->turn)));
-	u = _mm512_or_si512(_mm512_loadu_si512(low), _mm512_or_si512(u, v));
-	return _mm512_rorv_epi32(u, _mm512_set1_epi32((int)cut->rotation));
-}
+/* ---- the other loops ------------------------------------------------------------------------- */
 
 TARGET static size_t join32(const struct kernel_cut *cut, uint32_t *words, const uint8_t *codes,
 			    const uint32_t *low, size_t count)
@@ -313,7 +441,8 @@ TARGET static size_t join32(const struct kernel_cut *cut, uint32_t *words, const
 
 	for (i = 0; i + 64 <= count; i += 64) {
 		for (j = i; j < i + 64; j += 16)
-			_mm512_storeu_si512(words + j, join_16(&c, codes + j, low + j));
+			_mm512_storeu_si512(words + j,
+					    join_16(&c, codes + j, _mm512_loadu_si512(low + j)));
 		escaped += count_escaped_64(codes + i);
 	}
 	return escaped + kernels_scalar.join32(cut, words + i, codes + i, low + i, count - i);
@@ -330,6 +459,8 @@ bool kernels_avx512_supported(void)
 const struct kernels kernels_avx512 = {
 	.name = "avx512",
 	.decode = decode,
+	.decode16 = decode16,
+	.decode32 = decode32,
 	.encode = encode,
 	.cut16 = cut16_by_32,
 	.cut32 = cut32,

@@ -50,6 +50,18 @@ struct kernel_cut {
 	unsigned turn;  /* 0 or 1 */
 };
 
+/** What becomes of codes as soon as they are decoded: with packed low bits, words. */
+struct kernel_join {
+	struct kernel_cut cut;
+	const uint8_t *low; /* of the first code */
+	unsigned bits;      /* that low bits take where they are packed: 1 to 8, or to 24 */
+	void *words;
+	size_t escaped; /* by how many codes of 255 this grows */
+};
+
+/** Behind the low bits of the last group so many bytes can be read. */
+#define KERNEL_LOW_SLACK 64
+
 struct kernels {
 	const char *name;
 
@@ -63,6 +75,17 @@ struct kernels {
 	size_t (*decode)(const uint32_t *slots, unsigned scale_bits, unsigned lanes,
 			 uint32_t *states, const uint8_t **at, const uint8_t *end,
 			 const uint8_t *classes, uint8_t *codes, size_t groups);
+
+	/**
+	 * The same in 64 lanes, followed by unpack8 and join16 of the codes, or by unpack32 and
+	 * join32. Where states mostly wait for tables that is faster than one after another.
+	 */
+	size_t (*decode16)(const uint32_t *slots, unsigned scale_bits, uint32_t *states,
+			   const uint8_t **at, const uint8_t *end, const uint8_t *classes,
+			   uint8_t *codes, size_t groups, struct kernel_join *join);
+	size_t (*decode32)(const uint32_t *slots, unsigned scale_bits, uint32_t *states,
+			   const uint8_t **at, const uint8_t *end, const uint8_t *classes,
+			   uint8_t *codes, size_t groups, struct kernel_join *join);
 
 	/**
 	 * Encodes groups from the last to the first, backwards from `to`. May write to all of the
@@ -81,7 +104,10 @@ struct kernels {
 	size_t (*cut32)(const struct kernel_cut *cut, const uint32_t *words, uint8_t *codes,
 			uint32_t *low, size_t count);
 
-	/** The inverse. Returns how many codes are 255; what it makes of those says nothing. */
+	/**
+	 * The inverse. Returns how many codes are 255. base + 255 is a word above `low` bits, and
+	 * so these stay what they are in words with any code.
+	 */
 	size_t (*join16)(const struct kernel_cut *cut, uint16_t *words, const uint8_t *codes,
 			 const uint8_t *low, size_t count);
 	size_t (*join32)(const struct kernel_cut *cut, uint32_t *words, const uint8_t *codes,

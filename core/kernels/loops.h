@@ -73,24 +73,31 @@
 		return escaped;                                                                    \
 	}
 
-/* Two numbers at a time; what does not fill a byte goes along with the next two. */
+/*
+ * Two numbers at a time. Those of a group are stored from the byte on that the first bit is in,
+ * with what those before have left there; no group waits for another one.
+ */
 #define DEFINE_PACK32                                                                              \
 	TARGET static void pack32(uint8_t *out, const uint32_t *numbers, unsigned bits,            \
 				  size_t groups)                                                   \
 	{                                                                                          \
-		size_t pairs = 4 * groups, i;                                                      \
-		unsigned used = 0;                                                                 \
-		uint64_t pending = 0;                                                              \
+		unsigned at1 = 2 * bits / 8, at2 = 4 * bits / 8, at3 = 6 * bits / 8;               \
+		unsigned shift1 = 2 * bits % 8, shift2 = 4 * bits % 8, shift3 = 6 * bits % 8;      \
+		size_t i;                                                                          \
                                                                                                    \
-		for (i = 0; i < pairs; i++, numbers += 2) {                                        \
-			uint64_t pair = numbers[0] | (uint64_t)numbers[1] << bits;                 \
-			unsigned whole = (used + 2 * bits) & ~7u;                                  \
+		for (i = 0; i < groups; i++, numbers += 8, out += bits) {                          \
+			uint64_t a = numbers[0] | (uint64_t)numbers[1] << bits;                    \
+			uint64_t b = numbers[2] | (uint64_t)numbers[3] << bits;                    \
+			uint64_t c = numbers[4] | (uint64_t)numbers[5] << bits;                    \
+			uint64_t d = numbers[6] | (uint64_t)numbers[7] << bits;                    \
                                                                                                    \
-			pending |= pair << used;                                                   \
-			store_le64(out, pending);                                                  \
-			out += whole / 8;                                                          \
-			pending >>= whole;                                                         \
-			used = used + 2 * bits - whole;                                            \
+			b = b << shift1 | a >> 8 * at1;                                            \
+			c = c << shift2 | b >> 8 * (at2 - at1);                                    \
+			d = d << shift3 | c >> 8 * (at3 - at2);                                    \
+			store_le64(out, a);                                                        \
+			store_le64(out + at1, b);                                                  \
+			store_le64(out + at2, c);                                                  \
+			store_le64(out + at3, d);                                                  \
 		}                                                                                  \
 	}
 
@@ -130,6 +137,31 @@
 			return decode_lanes(slots, scale_bits, 16, states, at, end, classes,       \
 					    codes, groups);                                        \
 		return decode_lanes(slots, scale_bits, 16, states, at, end, NULL, codes, groups);  \
+	}
+
+/** decode16 and decode32 as decode, then the variant's unpack8, UNPACK8, or unpack32, and join. */
+#define DEFINE_DECODE_JOINED(UNPACK8)                                                              \
+	DEFINE_DECODE_AND_JOIN(16, uint8_t, UNPACK8)                                               \
+	DEFINE_DECODE_AND_JOIN(32, uint32_t, unpack32)
+
+/* In turns that stay in cache. */
+#define DEFINE_DECODE_AND_JOIN(BITS, LOW, UNPACK)                                                  \
+	TARGET static size_t decode##BITS(const uint32_t *slots, unsigned scale_bits,              \
+					  uint32_t *states, const uint8_t **at,                    \
+					  const uint8_t *end, const uint8_t *classes,              \
+					  uint8_t *codes, size_t groups, struct kernel_join *join) \
+	{                                                                                          \
+		LOW low[2048];                                                                     \
+		uint##BITS##_t *words = join->words;                                               \
+		size_t n = decode(slots, scale_bits, 64, states, at, end, classes, codes, groups); \
+		size_t count = 64 * n, turn, i;                                                    \
+                                                                                                   \
+		for (i = 0; i < count; i += turn) {                                                \
+			turn = count - i < 2048 ? count - i : 2048;                                \
+			UNPACK(low, join->low + i / 8 * join->bits, join->bits, turn / 8);         \
+			join->escaped += join##BITS(&join->cut, words + i, codes + i, low, turn);  \
+		}                                                                                  \
+		return n;                                                                          \
 	}
 
 /** Changes those of n codes that have no share to 255; entries: what was looked up for them. */

@@ -285,6 +285,8 @@ static void unpack32(uint32_t *numbers, const uint8_t *in, unsigned bits, size_t
 	kernels_scalar.unpack32(numbers, in, bits, groups);
 }
 
+DEFINE_DECODE_JOINED(unpack8)
+
 bool kernels_neon_supported(void)
 {
 	/* All these processors have NEON. */
@@ -294,6 +296,8 @@ bool kernels_neon_supported(void)
 const struct kernels kernels_neon = {
 	.name = "neon",
 	.decode = decode,
+	.decode16 = decode16,
+	.decode32 = decode32,
 	.encode = encode,
 	.cut16 = cut16,
 	.cut32 = cut32,

@@ -144,9 +144,13 @@ static void unpack32(uint32_t *numbers, const uint8_t *in, unsigned bits, size_t
 	}
 }
 
+DEFINE_DECODE_JOINED(unpack8)
+
 const struct kernels kernels_scalar = {
 	.name = "scalar",
 	.decode = decode,
+	.decode16 = decode16,
+	.decode32 = decode32,
 	.encode = encode,
 	.cut16 = cut16,
 	.cut32 = cut32,

@@ -66,7 +66,7 @@ static void fill_tables(struct tables *t, unsigned scale_bits)
 struct rans_trial {
 	const struct tables *tables;
 	const uint8_t *classes;
-	uint8_t *codes;
+	const uint8_t *codes; /* some without a share */
 	unsigned lanes;
 };
 
@@ -74,6 +74,7 @@ struct rans_result {
 	uint32_t states[KERNEL_LANES_MAX];
 	const uint8_t *begin;
 	const uint8_t *end;
+	uint8_t codes[CODES]; /* changed to such as have a share */
 	/* What is encoded, and as much behind it as decoding wants to see. */
 	uint8_t bytes[(GROUPS + 1) * KERNEL_GROUP_BYTES];
 };
@@ -90,10 +91,11 @@ static void fill_states(uint32_t *states)
 static void encode_with(const struct kernels *v, const struct rans_trial *t, struct rans_result *r)
 {
 	memset(r->bytes, 0, sizeof(r->bytes));
+	memcpy(r->codes, t->codes, sizeof(r->codes));
 	fill_states(r->states);
 	r->end = r->bytes + GROUPS * KERNEL_GROUP_BYTES;
 	r->begin = v->encode(t->tables->shares, t->tables->scale_bits, t->lanes, r->states,
-			     r->bytes + GROUPS * KERNEL_GROUP_BYTES, t->classes, t->codes, GROUPS);
+			     r->bytes + GROUPS * KERNEL_GROUP_BYTES, t->classes, r->codes, GROUPS);
 }
 
 /* Decodes all groups, or those that are left if there are a few bytes less. */
@@ -118,6 +120,49 @@ static bool decodes(const struct kernels *v, const struct rans_trial *t,
 	       memcmp(states[0], states[1], sizeof(states[0])) == 0;
 }
 
+/* The same, joined at once with what was encoded as low bits. */
+static bool joins(const struct kernels *v, const struct rans_trial *t, const struct rans_result *r,
+		  unsigned width, unsigned bits)
+{
+	const struct kernels *variants[2] = {&kernels_scalar, v};
+	struct kernel_cut cut = {bits & 1, bits, bits % 8 ? 77 : 0, 255, bits >> 1 & 1};
+	uint8_t codes[2][CODES], low[CODES * 24 / 8 + KERNEL_LOW_SLACK];
+	uint32_t words[2][CODES];
+	uint32_t states[2][KERNEL_LANES_MAX];
+	const uint8_t *at[2] = {r->begin, r->begin};
+	size_t done[2], escaped[2], i;
+
+	for (i = 0; i < sizeof(low); i++)
+		low[i] = r->bytes[i % sizeof(r->bytes)];
+	for (i = 0; i < 2; i++) {
+		const struct kernels *k = variants[i];
+		struct kernel_join join = {cut, low, bits, words[i], 1};
+
+		memset(codes[i], 0, sizeof(codes[i]));
+		memset(words[i], 0, sizeof(words[i]));
+		memcpy(states[i], r->states, sizeof(states[i]));
+		done[i] = (width == 16 ? k->decode16 : k->decode32)(
+			t->tables->slots, t->tables->scale_bits, states[i], &at[i],
+			r->end + KERNEL_GROUP_BYTES / 2, t->classes, codes[i], GROUPS, &join);
+		escaped[i] = join.escaped;
+	}
+	return done[0] == done[1] && at[0] == at[1] && escaped[0] == escaped[1] &&
+	       memcmp(codes[0], codes[1], sizeof(codes[0])) == 0 &&
+	       memcmp(words[0], words[1], sizeof(words[0])) == 0 &&
+	       memcmp(states[0], states[1], sizeof(states[0])) == 0;
+}
+
+/* Scales and classes tell how many low bits there are, so that all numbers of 16-bit words' come.
+ */
+static bool both_join(const struct kernels *v, const struct rans_trial *t,
+		      const struct rans_result *r)
+{
+	unsigned scale_bits = t->tables->scale_bits;
+	unsigned bits = scale_bits - (scale_bits > 10 ? 8 : 7) + (t->classes ? 4 : 0);
+
+	return joins(v, t, r, 16, bits) && joins(v, t, r, 32, 3 * bits);
+}
+
 static bool rans_agrees(const struct kernels *v, const struct rans_trial *t)
 {
 	struct rans_result scalar, other;
@@ -127,7 +172,10 @@ static bool rans_agrees(const struct kernels *v, const struct rans_trial *t)
 	if (other.end - other.begin != scalar.end - scalar.begin)
 		return false;
 	if (memcmp(other.begin, scalar.begin, (size_t)(scalar.end - scalar.begin)) != 0 ||
+	    memcmp(other.codes, scalar.codes, sizeof(scalar.codes)) != 0 ||
 	    memcmp(other.states, scalar.states, sizeof(scalar.states)) != 0)
+		return false;
+	if (t->lanes == KERNEL_LANES_MAX && !both_join(v, t, &scalar))
 		return false;
 	return decodes(v, t, &scalar, 0) && decodes(v, t, &scalar, 3 * (size_t)t->lanes);
 }
@@ -146,7 +194,8 @@ static bool all_rans_agrees(const struct kernels *v)
 		fill_tables(&tables, scales[s]);
 		for (i = 0; i < CODES; i++) {
 			classes[i] = draw(&seed) % CLASSES;
-			codes[i] = (uint8_t)code_of(draw(&seed) % ALPHABET);
+			codes[i] = (uint8_t)(code_of(draw(&seed) % ALPHABET) ^
+					     (draw(&seed) % 32 == 0));
 		}
 		if (!rans_agrees(v, &t))
 			return false;

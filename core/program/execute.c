@@ -37,9 +37,24 @@ static int begin_lit(struct execution *x, unsigned index)
 }
 
 /*
- * After the last word a decoder can be checked; then it goes, unless it is wanted again: making it
- * once more may take far longer than reading its words.
+ * With count words more: after the last one a decoder can be checked. Then it goes, unless it is
+ * wanted again: making it once more may take far longer than reading its words.
  */
+static int end_lit(struct execution *x, unsigned index, size_t count)
+{
+	struct cursor *cursor = &x->cursors[index];
+	int status;
+
+	if (cursor->done + count < x->program->nodes[index].count)
+		return BREVIS_OK;
+	status = literal_decoder_finish(cursor->decoder, x->err);
+	if (cursor->again)
+		return status;
+	literal_decoder_free(cursor->decoder);
+	cursor->decoder = NULL;
+	return status;
+}
+
 static int next_lit(struct execution *x, unsigned index, unsigned level, void *out, size_t count)
 {
 	const struct node *node = &x->program->nodes[index];
@@ -52,13 +67,29 @@ static int next_lit(struct execution *x, unsigned index, unsigned level, void *o
 		status = next_routed(x, index, level, out, count);
 	else if (!status)
 		status = literal_decoder_next(cursor->decoder, out, count, x->err);
-	if (status || cursor->done + count < node->count)
+	return status ? status : end_lit(x, index, count);
+}
+
+int execution_next_joined(struct execution *x, unsigned index, unsigned level, uint8_t *codes,
+			  size_t *count, unsigned width, struct kernel_join *join)
+{
+	const struct node *node = &x->program->nodes[index];
+	struct cursor *cursor = &x->cursors[index];
+	uint8_t *of_word = NULL;
+	int status = BREVIS_OK;
+
+	if (!cursor->decoder)
+		status = begin_lit(x, index);
+	if (status)
 		return status;
-	status = literal_decoder_finish(cursor->decoder, x->err);
-	if (cursor->again)
-		return status;
-	literal_decoder_free(cursor->decoder);
-	cursor->decoder = NULL;
+	if (node->op == OP_ROUTE) {
+		of_word = execution_block(x, level);
+		route_classify(&cursor->lines, &node->grid, &node->classes, cursor->done, of_word,
+			       *count);
+	}
+	*count = literal_decoder_next_joined(cursor->decoder, of_word, codes, *count, width, join);
+	status = end_lit(x, index, *count);
+	cursor->done += *count;
 	return status;
 }
 
@@ -299,7 +330,9 @@ static int next_escape(struct execution *x, unsigned index, unsigned level, void
 	const struct node *nodes = x->program->nodes;
 	const struct node *node = &nodes[index];
 	unsigned first = index + 1, second = nodes[first].next;
-	uint8_t *codes = execution_block(x, level);
+	/* Codes that are the words, but for those that are escaped, need no place of their own. */
+	bool in_place = !node->value && word_bytes(node->width) == word_bytes(nodes[first].width);
+	uint8_t *codes = in_place ? out : execution_block(x, level);
 	uint8_t *escaped = execution_block(x, level + 1);
 	size_t n;
 	int status = execution_next(x, first, level + 1, codes, count);
@@ -313,7 +346,7 @@ static int next_escape(struct execution *x, unsigned index, unsigned level, void
 	if (!status)
 		status = execution_next(x, second, level + 2, escaped, n);
 	if (!status)
-		fields_escape(out, node->width, codes, nodes[first].width, escaped, count);
+		fields_escape(out, node->width, codes, nodes[first].width, escaped, n, count);
 	return status;
 }
 

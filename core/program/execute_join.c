@@ -9,7 +9,7 @@
 #include "core/program/execution.h"
 
 /* Words that are joined at a time: with their codes and low bits they stay in the first cache. */
-#define PART_WORDS 2048
+#define PART_WORDS 4096
 
 /* ---- recognising ----------------------------------------------------------------------------- */
 
@@ -68,6 +68,11 @@ static bool is_plain(const struct node *node)
 	return node->op == OP_LIT && node->literal.coding <= LITERAL_PACKED;
 }
 
+static bool is_rans(const struct node *node)
+{
+	return (node->op == OP_LIT || node->op == OP_ROUTE) && literal_joins(&node->literal);
+}
+
 struct join join_find(const struct program *program, unsigned index)
 {
 	static const struct join none;
@@ -92,15 +97,16 @@ struct join join_find(const struct program *program, unsigned index)
 	join.cut.rotation = (2 * join.width - rotation) % join.width;
 	if (!find_codes(program, high, &join) || !find_low(program, low, &join))
 		return none;
+	join.at_once = join.bits.bits && is_rans(&nodes[join.codes]);
 	return join;
 }
 
 /* ---- joining --------------------------------------------------------------------------------- */
 
-/* The codes of a part of the words, and the other field. */
+/* A part of the words. */
 struct part {
-	const uint8_t *codes;
-	const void *low;
+	uint8_t *codes;
+	uint8_t *words;
 	size_t count;
 	size_t escaped; /* how many of the codes are 255 */
 };
@@ -118,31 +124,31 @@ static int next_low(struct execution *x, const struct join *join, unsigned level
 	return status;
 }
 
-static size_t join_words(const struct join *join, void *words, const struct part *part)
+static size_t join_words(const struct join *join, const void *low, const struct part *part)
 {
-	const struct kernel_cut *cut = &join->cut;
+	void *words = part->words;
 
 	if (join->width == 16)
-		return kernels()->join16(cut, words, part->codes, part->low, part->count);
-	return kernels()->join32(cut, words, part->codes, part->low, part->count);
+		return kernels()->join16(&join->cut, words, part->codes, low, part->count);
+	return kernels()->join32(&join->cut, words, part->codes, low, part->count);
 }
 
-/* The word of a high and a low field. */
-static uint64_t word_of(const struct join *join, uint64_t high, uint64_t low)
+/* The word, which has its low field already, with a high one. */
+static uint64_t with_high(const struct join *join, uint64_t word, uint64_t high)
 {
 	const struct kernel_cut *cut = &join->cut;
 	unsigned bits = join->width - cut->low;
-	uint64_t word;
 
 	if (cut->turn)
 		high = high >> 1 | (high & 1) << (bits - 1);
-	word = high << cut->low | low;
+	word = word << cut->rotation | word >> (join->width - cut->rotation);
+	word = high << cut->low | (word & low_bits(cut->low));
 	return (word >> cut->rotation | word << (join->width - cut->rotation)) &
 	       low_bits(join->width);
 }
 
 /* Replaces the words whose code is 255. */
-static int patch(struct execution *x, const struct join *join, unsigned level, void *words,
+static int patch(struct execution *x, const struct join *join, unsigned level,
 		 const struct part *part)
 {
 	const struct node *nodes = x->program->nodes;
@@ -158,31 +164,77 @@ static int patch(struct execution *x, const struct join *join, unsigned level, v
 		const uint8_t *at = memchr(part->codes + place, 255, part->count - place);
 
 		place = (size_t)(at - part->codes);
-		word_set(words, join->width / 8, place,
-			 word_of(join, word_get(others, size, i),
-				 word_get(part->low, join->width == 16 ? 1 : 4, place)));
+		word_set(part->words, join->width / 8, place,
+			 with_high(join, word_get(part->words, join->width / 8, place),
+				   word_get(others, size, i)));
 	}
+	return status;
+}
+
+/* How many of count words can be joined at once, as far as their low bits are concerned. */
+static size_t count_at_once(const struct literal *bits, const uint8_t *low, size_t count)
+{
+	size_t left = (size_t)(bits->payload.end - low);
+	size_t group = (size_t)bits->bits * KERNEL_LANES_MAX / 8;
+	size_t groups = left < KERNEL_LOW_SLACK ? 0 : (left - KERNEL_LOW_SLACK) / group;
+
+	return groups < count / KERNEL_LANES_MAX ? groups * KERNEL_LANES_MAX
+						 : count / KERNEL_LANES_MAX * KERNEL_LANES_MAX;
+}
+
+/* Decodes and joins words at once. part->count becomes how many of them were, perhaps none. */
+static int next_at_once(struct execution *x, const struct join *join, unsigned level,
+			struct part *part)
+{
+	const struct literal *bits = &join->bits;
+	size_t *done = &x->cursors[join->low].done;
+	const uint8_t *low = bits->payload.at + *done / 8 * bits->bits;
+	struct kernel_join k = {join->cut, low, bits->bits, part->words, 0};
+	int status;
+
+	part->count = *done % 8 ? 0 : count_at_once(bits, low, part->count);
+	if (!part->count)
+		return BREVIS_OK;
+	status = execution_next_joined(x, join->codes, level, part->codes, &part->count,
+				       join->width, &k);
+	*done += part->count;
+	part->escaped = k.escaped;
+	return status;
+}
+
+/* Decodes words, then joins them. */
+static int next_part(struct execution *x, const struct join *join, unsigned level,
+		     struct part *part)
+{
+	void *low = execution_block(x, level);
+	int status = execution_next(x, join->codes, level + 1, part->codes, part->count);
+
+	if (!status)
+		status = next_low(x, join, level + 1, low, part->count);
+	if (!status)
+		part->escaped = join_words(join, low, part);
 	return status;
 }
 
 int join_next(struct execution *x, unsigned index, unsigned level, void *out, size_t count)
 {
 	const struct join *join = &x->cursors[index].join;
-	uint8_t *codes = execution_block(x, level);
-	uint8_t *low = execution_block(x, level + 1);
-	uint8_t *words = out;
-	struct part part = {codes, low, 0, 0};
-	int status = execution_next(x, join->codes, level + 1, codes, count);
+	struct part part = {execution_block(x, level), out, 0, 0};
+	bool at_once = join->at_once;
+	int status = BREVIS_OK;
 
-	for (; count && !status; count -= part.count) {
+	while (count && !status) {
 		part.count = count < PART_WORDS ? count : PART_WORDS;
-		status = next_low(x, join, level + 2, low, part.count);
-		if (!status)
-			part.escaped = join_words(join, words, &part);
+		part.escaped = 0;
+		if (at_once)
+			status = next_at_once(x, join, level + 1, &part);
+		else
+			status = next_part(x, join, level + 1, &part);
+		at_once = at_once && part.count;
 		if (!status && part.escaped && join->escape)
-			status = patch(x, join, level + 2, words, &part);
-		words += part.count * (join->width / 8);
-		part.codes += part.count;
+			status = patch(x, join, level + 1, &part);
+		part.words += part.count * (join->width / 8);
+		count -= part.count;
 	}
 	return status;
 }

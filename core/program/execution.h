@@ -26,6 +26,7 @@ struct join {
 	unsigned low;    /* the node of the low bits */
 	struct literal
 		bits; /* them, as packed words of the size that kernels want; no bits: not so */
+	bool at_once; /* kernels join codes as they decode them */
 };
 
 /** Where the execution of a node stands. */
@@ -61,6 +62,13 @@ static inline uint8_t *execution_block(const struct execution *x, unsigned level
  * on are free.
  */
 int execution_next(struct execution *x, unsigned index, unsigned level, void *out, size_t count);
+
+/**
+ * The same for codes that literal_joins() says are joined as they are decoded. *count becomes how
+ * many of them were.
+ */
+int execution_next_joined(struct execution *x, unsigned index, unsigned level, uint8_t *codes,
+			  size_t *count, unsigned width, struct kernel_join *join);
 
 /** Counts n more words of an escape as escaped, if it has so many. */
 int execution_count_escaped(struct execution *x, unsigned index, size_t n);

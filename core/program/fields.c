@@ -4,7 +4,37 @@
 #include <string.h>
 
 #include "core/base/bits.h"
+#include "core/entropy/words.h"
 #include "core/program/dispatch.h"
+
+/* Of more codes than one in so many that are escaped each is looked at. */
+#define MANY 32
+
+/* Codes that are counted together: no type of theirs is too narrow to count so many. */
+#define PART_CODES 128
+
+/* How many of at most PART_CODES codes are this one: loops that compilers vectorise. */
+#define DEFINE_COUNT(F)                                                                            \
+	static F count_part_##F(const F *codes, F code, size_t count)                              \
+	{                                                                                          \
+		F found = 0;                                                                       \
+		size_t i;                                                                          \
+                                                                                                   \
+		for (i = 0; i < count; i++)                                                        \
+			found = (F)(found + (codes[i] == code));                                   \
+		return found;                                                                      \
+	}                                                                                          \
+                                                                                                   \
+	static size_t count_##F(const F *codes, F code, size_t count)                              \
+	{                                                                                          \
+		size_t found = 0;                                                                  \
+                                                                                                   \
+		for (; count > PART_CODES; count -= PART_CODES, codes += PART_CODES)               \
+			found += count_part_##F(codes, code, PART_CODES);                          \
+		return found + count_part_##F(codes, code, count);                                 \
+	}
+
+FOR_EACH_WORD(DEFINE_COUNT)
 
 /* W is the type of the words, F that of the fields, never wider than W. */
 #define DEFINE_FIELDS(W, F)                                                                        \
@@ -64,17 +94,12 @@
 				fields[j] = (F)(words[i] >> j * bits & mask);                      \
 	}                                                                                          \
                                                                                                    \
-	static size_t from_codes_##W##_##F(W *words, const F *codes, F largest, W base,            \
-					   size_t count)                                           \
+	static void from_codes_##W##_##F(W *words, const F *codes, W base, size_t count)           \
 	{                                                                                          \
-		size_t escaped = 0;                                                                \
 		size_t i;                                                                          \
                                                                                                    \
-		for (i = 0; i < count; i++) {                                                      \
+		for (i = 0; i < count; i++)                                                        \
 			words[i] = (W)(base + codes[i]);                                           \
-			escaped += codes[i] == largest;                                            \
-		}                                                                                  \
-		return escaped;                                                                    \
 	}                                                                                          \
                                                                                                    \
 	static void escape_##W##_##F(W *words, const F *codes, F largest, const W *escaped,        \
@@ -147,16 +172,39 @@ size_t fields_from_codes(void *words, unsigned width, const void *codes, unsigne
 {
 	size_t escaped = 0;
 
-#define CALL(W, F)                                                                                 \
-	escaped = from_codes_##W##_##F(words, codes, (F)low_bits(code_width), (W)base, count)
-	DISPATCH_PAIR(width, code_width, CALL)
+	if (words != codes) {
+#define CALL(W, F) from_codes_##W##_##F(words, codes, (W)base, count)
+		DISPATCH_PAIR(width, code_width, CALL)
+#undef CALL
+	}
+#define CALL(F) escaped = count_##F(codes, (F)low_bits(code_width), count)
+	DISPATCH_WORD(code_width, CALL)
 #undef CALL
 	return escaped;
 }
 
-void fields_escape(void *words, unsigned width, const void *codes, unsigned code_width,
-		   const void *escaped, size_t count)
+/* The same of n codes, few of many that are bytes. */
+static void escape_few(void *words, unsigned size, const uint8_t *codes, uint8_t largest,
+		       const void *escaped, size_t n, size_t count)
 {
+	size_t place = 0, i;
+
+	for (i = 0; i < n; i++, place++) {
+		const uint8_t *at = memchr(codes + place, largest, count - place);
+
+		place = (size_t)(at - codes);
+		word_set(words, size, place, word_get(escaped, size, i));
+	}
+}
+
+void fields_escape(void *words, unsigned width, const void *codes, unsigned code_width,
+		   const void *escaped, size_t n, size_t count)
+{
+	if (code_width <= 8 && n <= count / MANY) {
+		escape_few(words, word_bytes(width), codes, (uint8_t)low_bits(code_width), escaped,
+			   n, count);
+		return;
+	}
 #define CALL(W, F) escape_##W##_##F(words, codes, (F)low_bits(code_width), escaped, count)
 	DISPATCH_PAIR(width, code_width, CALL)
 #undef CALL

@@ -28,15 +28,15 @@ void fields_pack(void *words, unsigned width, const void *fields, unsigned k, si
 void fields_unpack(const void *words, unsigned width, void *fields, unsigned k, size_t count);
 
 /**
- * Makes each word the sum of base and its code of code_width bits. Returns how many codes are the
- * largest one there is.
+ * Makes each word the sum of base and its code of code_width bits; they may be in the same place if
+ * base is 0 and they have the same type. Returns how many codes are the largest one there is.
  */
 size_t fields_from_codes(void *words, unsigned width, const void *codes, unsigned code_width,
 			 uint64_t base, size_t count);
 
-/** Replaces the words whose code is the largest one by those of escaped, in order. */
+/** Replaces the n words whose code is the largest one by those of escaped, in order; likewise. */
 void fields_escape(void *words, unsigned width, const void *codes, unsigned code_width,
-		   const void *escaped, size_t count);
+		   const void *escaped, size_t n, size_t count);
 
 /** Turns words of 8, 16, 32 or 64 bits into little-endian bytes, in place; and back. */
 void fields_to_bytes(void *words, unsigned width, size_t count);

@@ -57,24 +57,37 @@ FOR_EACH_WORD(DEFINE_FLIPS)
 /* From so many words on that share row and column, they are flipped faster together. */
 #define LONG_RUN 64
 
+/* Rows of fewer words are flipped several at a time. */
+#define SHORT_ROW 256
+
+/* The words of those that are flipped at a time. */
+static size_t rows_length(size_t length)
+{
+	return length < SHORT_ROW ? (SHORT_ROW / length + 1) * length : length;
+}
+
 bool grid_has_row_flags(const struct grid *grid)
 {
-	return grid->inner > 1 && grid->inner < LONG_RUN && grid->rows > 1 &&
-	       grid->columns <= GRID_LINES_MAX / grid->inner;
+	return grid->inner < LONG_RUN && grid->rows > 1 &&
+	       grid->columns <= GRID_LINES_MAX / grid->inner &&
+	       (grid->inner > 1 || grid->columns < SHORT_ROW);
 }
 
 uint8_t *grid_row_flags(const struct grid *grid, const uint8_t *flags)
 {
-	uint8_t *of_row = malloc(grid->columns * grid->inner);
-	size_t column;
+	size_t length = grid->columns * grid->inner, all = rows_length(length), i;
+	uint8_t *of_row = malloc(all);
 
-	for (column = 0; of_row && column < grid->columns; column++)
-		memset(of_row + column * grid->inner, flags[column], grid->inner);
+	for (i = 0; of_row && i < grid->columns; i++)
+		memset(of_row + i * grid->inner, flags[i], grid->inner);
+	for (i = length; of_row && i < all; i += length)
+		memcpy(of_row + i, of_row, length);
 	return of_row;
 }
 
-void grid_flip_row(size_t length, const uint8_t *flags, size_t first, void *words, unsigned width,
-		   size_t count)
+/* By the flags of all words of a length, which are repeated. */
+static void flip_lines(size_t length, const uint8_t *flags, size_t first, void *words,
+		       unsigned width, size_t count)
 {
 	size_t at = first % length;
 
@@ -83,11 +96,17 @@ void grid_flip_row(size_t length, const uint8_t *flags, size_t first, void *word
 #undef CALL
 }
 
+void grid_flip_row(size_t length, const uint8_t *flags, size_t first, void *words, unsigned width,
+		   size_t count)
+{
+	flip_lines(rows_length(length), flags, first, words, width, count);
+}
+
 void grid_flip(const struct grid *grid, const uint8_t *flags, size_t first, void *words,
 	       unsigned width, size_t count)
 {
 	if (grid->inner == 1) {
-		grid_flip_row(grid->columns, flags, first, words, width, count);
+		flip_lines(grid->columns, flags, first, words, width, count);
 		return;
 	}
 #define CALL(T) flip_##T(grid, flags, first, words, (T)((T)1 << (width - 1)), count)

@@ -37,7 +37,7 @@ void grid_flip(const struct grid *grid, const uint8_t *flags, size_t first, void
 /** Whether flips by grid_row_flags are faster than by grid_flip, and its memory is bounded. */
 bool grid_has_row_flags(const struct grid *grid);
 
-/** The flag of each word of a row, in new memory. NULL: out of memory. */
+/** The flag of each word of a row, or of several short ones, in new memory. NULL: out of memory. */
 uint8_t *grid_row_flags(const struct grid *grid, const uint8_t *flags);
 
 /** The same as grid_flip by what grid_row_flags has returned, for rows of length words. */

@@ -133,11 +133,12 @@ void program_put_merge(struct buffer *out, const unsigned *widths, unsigned arit
 
 /**
  * The whole of a route, which has no children: words as core/entropy/literal.h lays them out, of at
- * most LITERAL_SYMBOL_BITS bits, as many as the grid has; each class must have some.
+ * most LITERAL_SYMBOL_BITS bits, as many as the grid has; each class must have some. counts: of
+ * each word in each class, if somebody knows; they are changed; or NULL.
  */
 int program_put_route(struct buffer *out, const struct grid *grid,
 		      const struct route_classes *classes, const void *words, unsigned width,
-		      struct brevis_error *err);
+		      uint32_t *counts, struct brevis_error *err);
 
 /** The first part of a route: up to its classes. Parameters, tables and payload are to follow. */
 int program_put_classes(struct buffer *out, const struct grid *grid,

@@ -57,23 +57,23 @@ static void classify(void *ctx, size_t first, uint8_t *of_word, size_t count)
 
 int program_put_route(struct buffer *out, const struct grid *grid,
 		      const struct route_classes *classes, const void *words, unsigned width,
-		      struct brevis_error *err)
+		      uint32_t *counts, struct brevis_error *err)
 {
-	uint32_t *counts = malloc((sizeof(*counts) << width) * classes->classes);
+	uint32_t *own = counts ? NULL : malloc((sizeof(*own) << width) * classes->classes);
 	struct classifier classifier = {grid, classes, {{NULL}}};
 	struct rans_input in = {
 		(void *)words,    width,    grid->rows * grid->columns * grid->inner,
 		classes->classes, classify, &classifier};
 	int status = program_put_classes(out, grid, classes, err);
 
-	if (!status && (!counts || !route_lines_make(&classifier.lines, grid, classes)))
+	if (!status && ((!counts && !own) || !route_lines_make(&classifier.lines, grid, classes)))
 		status = error_nomem(err);
-	if (!status) {
-		routed_count(&in, counts);
-		status = routed_encode(out, &in, counts, err);
-	}
+	if (!status && own)
+		routed_count(&in, own);
+	if (!status)
+		status = routed_encode(out, &in, own ? own : counts, err);
 	route_lines_release(&classifier.lines);
-	free(counts);
+	free(own);
 	return status;
 }
 

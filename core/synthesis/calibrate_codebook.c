@@ -214,9 +214,9 @@ static int learn(struct group *g, bool is_float, struct buffer *tables, unsigned
 
 	if (status)
 		return status;
-	g->cells =
-		(struct cells){CELLS_MAX, 1, g->alphabet.count,
-			       calloc((size_t)CELLS_MAX * g->alphabet.count, sizeof(uint32_t)), 1};
+	g->cells = (struct cells){
+		.rows = CELLS_MAX, .columns = 1, .symbols = g->alphabet.count, .stride = 1};
+	g->cells.counts = calloc((size_t)CELLS_MAX * g->alphabet.count, sizeof(uint32_t));
 	if (!g->cells.counts) {
 		status = error_nomem(err);
 		goto out;

@@ -22,13 +22,13 @@
 #define PLACES 512
 
 /* Where the counts of words of a plain alphabet are: a loop that compilers vectorise. */
-static void find_plain_places(const uint8_t *codes, const uint16_t *column_at, size_t count,
-			      uint16_t *places)
+ALWAYS_INLINE void find_plain_places(const uint8_t *codes, const uint16_t *column_at, size_t count,
+				     unsigned fold, uint16_t *places)
 {
 	size_t i;
 
 	for (i = 0; i < count; i++)
-		places[i] = (uint16_t)(column_at[i] + (codes[i] >> ALPHABET_FOLD));
+		places[i] = (uint16_t)(column_at[i] + (codes[i] >> fold));
 }
 
 ALWAYS_INLINE void find_places(const void *words, unsigned size, size_t first,
@@ -41,18 +41,22 @@ ALWAYS_INLINE void find_places(const void *words, unsigned size, size_t first,
 		places[i] = (uint16_t)(column_at[i] + of_symbol[word_get(words, size, first + i)]);
 }
 
-/* Counts words of a row. column_at: where the counts of the column of each are. */
+/* Counts words of a row. column_at: where the counts of the column of each are. exact: of codes. */
 static void count_words(const struct words *in, size_t first, size_t count,
-			const struct alphabet *alphabet, const uint16_t *column_at,
-			uint32_t *row_counts)
+			const struct alphabet *alphabet, bool exact, const uint16_t *column_at,
+			uint16_t *row_counts)
 {
 	uint16_t places[PLACES];
 	size_t n, i;
 
 	for (; count; count -= n, first += n, column_at += n) {
 		n = count < PLACES ? count : PLACES;
-		if (alphabet->is_plain)
-			find_plain_places((const uint8_t *)in->data + first, column_at, n, places);
+		if (exact)
+			find_plain_places((const uint8_t *)in->data + first, column_at, n, 0,
+					  places);
+		else if (alphabet->is_plain)
+			find_plain_places((const uint8_t *)in->data + first, column_at, n,
+					  ALPHABET_FOLD, places);
 		else if (in->width <= 8)
 			find_places(in->data, 1, first, alphabet->of_symbol, column_at, n, places);
 		else
@@ -77,36 +81,121 @@ static uint16_t *make_places(const struct grid *grid, const struct levels *colum
 	return column_at;
 }
 
+/* Counts of few words, which are so short that they stay in the nearest cache. */
+struct short_counts {
+	uint16_t *counts;
+	size_t size;
+	size_t room; /* words that can still be counted */
+	bool exact;  /* of codes instead of symbols */
+};
+
+#define SHORT_MAX 65535
+
+/* Adds the short counts to the others, and begins anew. */
+static void add_shorts(struct short_counts *shorts, uint32_t *counts)
+{
+	size_t i;
+
+	for (i = 0; i < shorts->size; i++)
+		counts[i] += shorts->counts[i];
+	memset(shorts->counts, 0, sizeof(*shorts->counts) * shorts->size);
+	shorts->room = SHORT_MAX;
+}
+
+/* Counts one part of each row: of neighbouring ones in different places. */
+static void count_rows(const struct words *in, const struct grid *grid,
+		       const struct alphabet *alphabet, const struct levels *rows, size_t part,
+		       const uint16_t *column_at, struct short_counts *shorts, uint32_t *counts)
+{
+	size_t length = grid->columns * grid->inner, parts = length / part, r, at, n, left;
+	size_t row_size = shorts->size / rows->count;
+
+	for (r = 0; r < grid->rows; r++) {
+		at = r * 7 % parts * part;
+		for (left = part; left; left -= n, at += n) {
+			n = left < SHORT_MAX ? left : SHORT_MAX;
+			if (n > shorts->room)
+				add_shorts(shorts, counts);
+			shorts->room -= n;
+			count_words(in, r * length + at, n, alphabet, shorts->exact, column_at + at,
+				    shorts->counts + rows->of[r] * row_size);
+		}
+	}
+	add_shorts(shorts, counts);
+}
+
+/* Leaves out symbols at both ends that no cell has, and multiplies all counts by length / part. */
+static void trim_cells(struct cells *cells, size_t length, size_t part)
+{
+	uint64_t factor = ((uint64_t)length << 16) / part;
+	uint32_t any[1 << LITERAL_SYMBOL_BITS] = {0}, *to = cells->counts;
+	unsigned all = cells->symbols, end = all, first = 0, i;
+	size_t n = (size_t)cells->rows * cells->columns, c;
+
+	for (c = 0; c < n; c++)
+		for (i = 0; i < all; i++)
+			any[i] |= cells->counts[c * all + i];
+	while (end > 1 && !any[end - 1])
+		end--;
+	while (first + 1 < end && !any[first])
+		first++;
+	cells->first = first;
+	cells->symbols = end - first;
+	for (c = 0; c < n; c++, to += cells->symbols)
+		for (i = first; i < end; i++)
+			to[i - first] =
+				(uint32_t)((cells->counts[c * all + i] * factor + (1 << 15)) >> 16);
+}
+
+/* Adds the counts of the codes that are one symbol. */
+static void fold_codes(const uint32_t *codes, size_t symbols, uint32_t *counts)
+{
+	size_t i, j;
+
+	for (i = 0; i < symbols; i++)
+		for (j = 0; j < 1 << ALPHABET_FOLD; j++)
+			counts[i] += codes[(i << ALPHABET_FOLD) + j];
+}
+
 int cells_count(const struct words *in, const struct grid *grid, const struct alphabet *alphabet,
 		const struct levels *rows, const struct levels *columns, size_t stride,
 		struct cells *out, struct brevis_error *err)
 {
-	size_t cells = (size_t)rows->count * columns->count, length = grid->columns * grid->inner;
-	size_t part = (length + stride - 1) / stride, parts = length / part, r, i;
-	uint16_t *column_at = make_places(grid, columns, alphabet->count);
+	bool exact = alphabet->is_plain && stride == 1;
+	size_t cells = (size_t)rows->count * columns->count, size = cells * alphabet->count;
+	size_t length = grid->columns * grid->inner, part = (length + stride - 1) / stride;
+	unsigned each = exact ? 1u << in->width : alphabet->count;
+	uint16_t *column_at = make_places(grid, columns, each);
+	struct short_counts shorts = {calloc(cells * each, sizeof(*shorts.counts)), cells * each,
+				      SHORT_MAX, exact};
+	int status = BREVIS_OK;
 
-	*out = (struct cells){rows->count, columns->count, alphabet->count, NULL, stride};
-	out->counts = calloc(cells * alphabet->count, sizeof(*out->counts));
-	if (!column_at || !out->counts) {
-		free(column_at);
-		free(out->counts);
-		return error_nomem(err);
+	*out = (struct cells){rows->count, columns->count, alphabet->count, NULL, stride, 0, NULL};
+	out->counts = calloc(size, sizeof(*out->counts));
+	out->codes = exact ? calloc(cells * each, sizeof(*out->codes)) : NULL;
+	if (column_at && shorts.counts && out->counts && (out->codes || !exact)) {
+		count_rows(in, grid, alphabet, rows, part, column_at, &shorts,
+			   exact ? out->codes : out->counts);
+		if (exact)
+			fold_codes(out->codes, size, out->counts);
+		trim_cells(out, length, part);
+	} else {
+		cells_release(out);
+		status = error_nomem(err);
 	}
-	for (r = 0; r < grid->rows; r++) {
-		/* Neighbouring rows are looked at in different parts. */
-		size_t from = r * 7 % parts * part;
-
-		count_words(in, r * length + from, part, alphabet, column_at + from,
-			    out->counts + (size_t)rows->of[r] * out->columns * out->symbols);
-	}
-	/* Parts need not be as small as one stride-th exactly. */
-	for (i = 0; stride > 1 && i < cells * alphabet->count; i++)
-		out->counts[i] = (uint32_t)(((uint64_t)out->counts[i] * length + part / 2) / part);
+	free(shorts.counts);
 	free(column_at);
-	return BREVIS_OK;
+	return status;
 }
 
-static void add(uint32_t *to, const uint32_t *from, unsigned n)
+void cells_release(struct cells *cells)
+{
+	free(cells->counts);
+	free(cells->codes);
+	cells->counts = cells->codes = NULL;
+}
+
+static void add(uint32_t *restrict to, const uint32_t *restrict from, unsigned n)
 {
 	unsigned i;
 
@@ -143,9 +232,11 @@ void cells_join_columns(struct cells *cells)
 
 void cells_halve(struct cells *cells)
 {
-	struct cells half = {(cells->rows + 1) / 2, (cells->columns + 1) / 2, cells->symbols,
-			     cells->counts, cells->stride};
+	struct cells half = *cells;
 	unsigned r, c;
+
+	half.rows = (cells->rows + 1) / 2;
+	half.columns = (cells->columns + 1) / 2;
 
 	/* A cell of the halves stands where nothing is read any more. */
 	for (r = 0; r < cells->rows; r++) {
@@ -231,17 +322,15 @@ static void join(struct classifier *k, unsigned at)
 	price_pair(k, at);
 }
 
-/* Adds counts; symbols of the alphabet that agree but for the dropped bits are one. Returns how
- * many there are. */
-static unsigned fold(const struct alphabet *alphabet, unsigned dropped, const uint32_t *from,
-		     uint32_t *to)
+/* Adds counts; symbols that agree but for the dropped bits are one. Returns how many there are. */
+static unsigned fold(const uint16_t *symbols, unsigned count, unsigned dropped,
+		     const uint32_t *from, uint32_t *to)
 {
 	unsigned n = 0;
 	unsigned i;
 
-	for (i = 0; i < alphabet->count; i++) {
-		bool same =
-			i && alphabet->symbols[i] >> dropped == alphabet->symbols[i - 1] >> dropped;
+	for (i = 0; i < count; i++) {
+		bool same = i && symbols[i] >> dropped == symbols[i - 1] >> dropped;
 
 		n += !same;
 		to[n - 1] += from[i];
@@ -289,7 +378,7 @@ static unsigned sort_cells(const struct cells *cells, const struct alphabet *alp
 	unsigned i, s;
 
 	for (s = 0; s < cells->symbols; s++)
-		scales[s] = alphabet->scales[alphabet->symbols[s]];
+		scales[s] = alphabet->scales[alphabet->symbols[cells->first + s]];
 	for (i = 0; i < cells->rows * cells->columns; i++) {
 		const uint32_t *counts = cells->counts + (size_t)i * cells->symbols;
 		uint64_t total = 0, sum = 0;
@@ -305,14 +394,14 @@ static unsigned sort_cells(const struct cells *cells, const struct alphabet *alp
 	return n;
 }
 
-/* Adds a cell's words to a group. */
-static void add_cell(struct classifier *k, const struct alphabet *alphabet, unsigned dropped,
-		     const uint32_t *counts, uint32_t *to)
+/* Adds a cell's words to a group. symbols: those of the cells. */
+static void add_cell(struct classifier *k, const struct cells *cells, const uint16_t *symbols,
+		     unsigned dropped, const uint32_t *counts, uint32_t *to)
 {
 	if (dropped) {
-		k->symbols = fold(alphabet, dropped, counts, to);
+		k->symbols = fold(symbols, cells->symbols, dropped, counts, to);
 	} else {
-		k->symbols = alphabet->count;
+		k->symbols = cells->symbols;
 		add(to, counts, k->symbols);
 	}
 }
@@ -340,7 +429,8 @@ static void make_groups(struct classifier *k, const struct cells *cells,
 			k->groups[k->count].counts = k->memory + (size_t)k->count * cells->symbols;
 			k->count++;
 		}
-		add_cell(k, alphabet, dropped, counts, k->groups[k->count - 1].counts);
+		add_cell(k, cells, alphabet->symbols + cells->first, dropped, counts,
+			 k->groups[k->count - 1].counts);
 		k->groups[k->count - 1].end = i + 1;
 		seen += order[i].words;
 	}

@@ -24,6 +24,10 @@ struct cells {
 	unsigned symbols;
 	uint32_t *counts; /* rows x columns x symbols */
 	size_t stride;    /* how often each word counts */
+	unsigned first;   /* the first symbol's number in the alphabet */
+	/* rows x columns x 256: of all codes, where the alphabet is plain and each word was
+	 * counted; or NULL. */
+	uint32_t *codes;
 };
 
 /** How cells are joined. */
@@ -36,13 +40,15 @@ struct joining {
 
 /**
  * Counts the words of each cell; of each row only one `stride`th, elsewhere in each, whose words
- * count that often. Release with free(out->counts).
+ * count that often.
  */
 int cells_count(const struct words *in, const struct grid *grid, const struct alphabet *alphabet,
 		const struct levels *rows, const struct levels *columns, size_t stride,
 		struct cells *out, struct brevis_error *err);
+void cells_release(struct cells *cells);
 
-/** Adds up the cells of all rows, or of all columns, or of neighbouring pairs of both. In place. */
+/** Adds up the cells of all rows, or of all columns, or of neighbouring pairs of both. In place;
+ * codes stay as they are. */
 void cells_join_rows(struct cells *cells);
 void cells_join_columns(struct cells *cells);
 void cells_halve(struct cells *cells);

@@ -27,8 +27,8 @@ static const size_t block_sizes[] = {32, 64, 128, 1024};
 
 #define GRIDS_MAX 16
 
-/* A stream of more words is represented by so many of them when cells are counted. */
-#define COUNTED_WORDS ((size_t)1 << 17)
+/* A stream of so many words is represented by some of them when cells are counted. */
+#define COUNTED_WORDS ((size_t)1 << 18)
 
 /* Sums of squares. */
 typedef unsigned __int128 double_width;
@@ -41,6 +41,10 @@ struct finder {
 	unsigned drops;
 	uint64_t best; /* cost of the best way so far, with rest */
 	struct route_plan *plan;
+	unsigned halvings;               /* of the levels, so far */
+	unsigned plan_halvings;          /* when the plan was made */
+	uint8_t plan_of_cell[CELLS_MAX]; /* classes of the plan, by its levels */
+	unsigned plan_rows, plan_columns;
 	struct brevis_error *err;
 };
 
@@ -216,6 +220,40 @@ static int make_plan(struct finder *f, const struct grid *grid, const struct lev
 	}
 	route_plan_free(f->plan);
 	f->plan = plan;
+	f->plan_halvings = f->halvings;
+	f->plan_rows = rows->count;
+	f->plan_columns = columns->count;
+	memcpy(f->plan_of_cell, joining->of_cell, sizeof(f->plan_of_cell));
+	return BREVIS_OK;
+}
+
+/* A level of the cells that were counted is this one of the plan, which has `levels`. */
+static unsigned plan_level(const struct finder *f, unsigned level, unsigned levels)
+{
+	return levels > 1 ? level >> f->plan_halvings : 0;
+}
+
+/* Adds up what was counted of each class. */
+static int count_classes(struct finder *f, const struct cells *cells, unsigned rows,
+			 unsigned columns)
+{
+	struct route_plan *plan = f->plan;
+	unsigned r, c, i;
+
+	plan->counts = calloc((size_t)plan->classes.classes << 8, sizeof(*plan->counts));
+	if (!plan->counts)
+		return error_nomem(f->err);
+	for (r = 0; r < rows; r++) {
+		for (c = 0; c < columns; c++) {
+			unsigned at = plan_level(f, r, f->plan_rows) * f->plan_columns +
+				      plan_level(f, c, f->plan_columns);
+			uint32_t *to = plan->counts + ((size_t)f->plan_of_cell[at] << 8);
+			const uint32_t *from = cells->codes + (((size_t)r * columns + c) << 8);
+
+			for (i = 0; i < 256; i++)
+				to[i] += from[i];
+		}
+	}
 	return BREVIS_OK;
 }
 
@@ -292,6 +330,7 @@ static unsigned levels_wanted(size_t count)
 static int price_levels(struct finder *f, const struct grid *grid, struct levels *rows,
 			struct levels *columns)
 {
+	unsigned all_rows = rows->count, all_columns = columns->count;
 	struct cells cells = {0};
 	int status = BREVIS_OK;
 
@@ -311,8 +350,11 @@ static int price_levels(struct finder *f, const struct grid *grid, struct levels
 		cells_halve(&cells);
 		levels_halve(rows);
 		levels_halve(columns);
+		f->halvings++;
 	}
-	free(cells.counts);
+	if (!status && f->plan && cells.codes)
+		status = count_classes(f, &cells, all_rows, all_columns);
+	cells_release(&cells);
 	return status;
 }
 
@@ -384,30 +426,59 @@ static uint64_t lines_gain(const uint64_t *sums, size_t lines, uint64_t n, uint6
 	return gain > 2 * priced ? (uint64_t)gain - 2 * priced : 0;
 }
 
-/* What a grid's rows and columns would save of the sample. */
-static int score_grid(const struct finder *f, const struct words *sample, const struct grid *grid,
-		      double_width squares, uint64_t *score)
+/* What a sample's scales add up to, in rows of one length: the same for many grids. */
+struct row_sums {
+	size_t length;
+	uint64_t *sums; /* of rows, and room for as many as a row's places */
+	uint64_t *places;
+	uint64_t total;
+	uint64_t gain;          /* of the rows */
+	double_width deviation; /* sum of squares of the distances from the mean */
+};
+
+static int sum_rows(const struct finder *f, const struct words *sample, size_t length,
+		    double_width squares, struct row_sums *out)
 {
-	uint64_t *sums = calloc(grid->rows + grid->columns, sizeof(*sums));
-	uint64_t total = 0, n = sample->count;
+	struct grid grid = {sample->count / length, length, 1};
+	uint64_t n = sample->count;
 	size_t i;
 	int status;
 
-	if (!sums)
+	free(out->sums);
+	*out = (struct row_sums){.length = length};
+	out->sums = calloc(grid.rows + 2 * length, sizeof(*out->sums));
+	if (!out->sums)
 		return error_nomem(f->err);
-	status = levels_sum(sample, grid, &f->alphabet, sums, sums + grid->rows, f->err);
-	if (status) {
-		free(sums);
-		return status;
-	}
-	for (i = 0; i < grid->rows; i++)
-		total += sums[i];
-	squares -= (double_width)total * total / n;
+	out->places = out->sums + grid.rows + length;
+	status = levels_sum(sample, &grid, &f->alphabet, out->sums, out->places, f->err);
+	for (i = 0; i < grid.rows; i++)
+		out->total += out->sums[i];
+	out->deviation = squares - (double_width)out->total * out->total / n;
 	/* All rows of a larger stream have classes of their own, the columns' are shared. */
-	*score = lines_gain(sums, grid->rows, n, total, squares, grid->rows) +
-		 lines_gain(sums + grid->rows, grid->columns, n, total, squares,
-			    grid->columns * n / f->in->count);
-	free(sums);
+	out->gain = lines_gain(out->sums, grid.rows, n, out->total, out->deviation, grid.rows);
+	return status;
+}
+
+/* What a grid's rows and columns would save of the sample. */
+static int score_grid(const struct finder *f, const struct words *sample, const struct grid *grid,
+		      double_width squares, struct row_sums *rows, uint64_t *score)
+{
+	size_t length = grid->columns * grid->inner, priced, i, c;
+	uint64_t *columns;
+	int status = BREVIS_OK;
+
+	if (rows->length != length)
+		status = sum_rows(f, sample, length, squares, rows);
+	if (status)
+		return status;
+	columns = rows->sums + grid->rows;
+	memset(columns, 0, sizeof(*columns) * grid->columns);
+	for (c = 0; c < grid->columns; c++)
+		for (i = 0; i < grid->inner; i++)
+			columns[c] += rows->places[c * grid->inner + i];
+	priced = grid->columns * sample->count / f->in->count;
+	*score = rows->gain + lines_gain(columns, grid->columns, sample->count, rows->total,
+					 rows->deviation, priced);
 	return BREVIS_OK;
 }
 
@@ -418,7 +489,7 @@ static uint64_t sum_squares(const struct finder *f, const struct words *sample)
 	const uint8_t *bytes = sample->data;
 	unsigned mask = f->alphabet.mask;
 	uint64_t sum = 0;
-	size_t i, k;
+	size_t i, k, n;
 
 	if (sample->width > 8 || !mask) {
 		for (i = 0; i < sample->count; i++) {
@@ -430,10 +501,11 @@ static uint64_t sum_squares(const struct finder *f, const struct words *sample)
 		return sum;
 	}
 	/* A loop that compilers vectorise, for as many as 32 bits hold. */
-	for (i = 0; i < sample->count; i += k) {
+	for (i = 0; i < sample->count; i += n) {
 		uint32_t some = 0;
 
-		for (k = 0; k < 1 << 15 && i + k < sample->count; k++) {
+		n = sample->count - i < 1 << 15 ? sample->count - i : 1 << 15;
+		for (k = 0; k < n; k++) {
 			unsigned v = bytes[i + k] & mask;
 
 			some += v * v;
@@ -450,6 +522,7 @@ static int choose_grid(const struct finder *f, const struct shape *shape, const 
 	struct words sample = *f->in;
 	struct shape sample_shape = *shape;
 	struct grid sampled[GRIDS_MAX];
+	struct row_sums rows = {.sums = NULL};
 	double_width squares;
 	uint64_t best, score = 0;
 	int status = BREVIS_OK;
@@ -466,12 +539,14 @@ static int choose_grid(const struct finder *f, const struct shape *shape, const 
 	best = sample.count / GAIN_MIN;
 	squares = sum_squares(f, &sample);
 	for (i = 0; i < grids && !status; i++) {
-		status = score_grid(f, &sample, taken ? &sampled[i] : &list[i], squares, &score);
+		status = score_grid(f, &sample, taken ? &sampled[i] : &list[i], squares, &rows,
+				    &score);
 		if (!status && score > best) {
 			best = score;
 			*chosen = i;
 		}
 	}
+	free(rows.sums);
 	if (taken)
 		free((void *)sample.data);
 	return status;
@@ -522,5 +597,6 @@ void route_plan_free(struct route_plan *plan)
 	free((void *)plan->classes.of_row);
 	free((void *)plan->classes.of_column);
 	free((void *)plan->classes.map);
+	free(plan->counts);
 	free(plan);
 }

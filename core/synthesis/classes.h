@@ -27,6 +27,9 @@ struct route_plan {
 	unsigned dropped;             /* low bits left out of the symbols */
 	uint64_t cost; /* of all classes' words, tables and the parameters, in bits */
 	uint64_t gain; /* what that is less than with one class, in bits */
+	/* 256 for each class: of all words, where those are codes of 8 bits that were all counted;
+	 * or NULL. */
+	uint32_t *counts;
 };
 
 /**

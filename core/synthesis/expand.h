@@ -85,7 +85,7 @@ struct flip_part {
 
 /**
  * Counts the highest bits of the words of each column, of a part of about `words` of them, which
- * are evenly spread: *seen says of how many.
+ * are evenly spread: *seen says of how many. words is less than 2^14.
  */
 int flip_count(const struct words *in, const struct grid *grid, size_t words,
 	       const struct flip_part *part, uint32_t *counts, size_t *seen,
@@ -93,10 +93,11 @@ int flip_count(const struct words *in, const struct grid *grid, size_t words,
 
 /**
  * Flags of a flip, one for each column: 1 where more than half of the words have their highest bit
- * set, of some hundred of them. *flags is for free(). *flipped is the number of flags that are 1.
+ * set, of some hundred of them. *flags is for free(). *flipped is the number of flags that are 1;
+ * *saved: bits that the signs seem to take less then, the flags not counted.
  */
 int flip_majority(const struct words *in, const struct grid *grid, uint8_t **flags, size_t *flipped,
-		  struct brevis_error *err);
+		  uint64_t *saved, struct brevis_error *err);
 
 /** A run of equal words is worth a node of its own from this length on. */
 #define RUN_MIN 64

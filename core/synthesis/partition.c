@@ -58,12 +58,16 @@ struct statistics {
 		return bits;                                                                       \
 	}                                                                                          \
                                                                                                    \
-	static void count_##T(uint32_t *histogram, const T *words, size_t count, unsigned shift,   \
-			      T mask)                                                              \
+	static void count_##T(uint32_t *histogram, uint32_t *second, const T *words, size_t count, \
+			      unsigned shift, T mask)                                              \
 	{                                                                                          \
 		size_t i;                                                                          \
                                                                                                    \
-		for (i = 0; i < count; i++)                                                        \
+		for (i = 0; i + 2 <= count; i += 2) {                                              \
+			histogram[(words[i] >> shift) & mask]++;                                   \
+			second[(words[i + 1] >> shift) & mask]++;                                  \
+		}                                                                                  \
+		if (i < count)                                                                     \
 			histogram[(words[i] >> shift) & mask]++;                                   \
 	}
 
@@ -86,26 +90,34 @@ static uint64_t varying_bits(const void *words, unsigned width, size_t count)
 	}
 }
 
-/* Counts the field of `bits` bits whose lowest bit is `shift`. */
+/*
+ * Counts the field of `bits` bits whose lowest bit is `shift`. Every second one of many words is
+ * counted in a table of its own, so that equal words side by side do not wait for each other.
+ */
 static void count_field(const struct statistics *s, uint32_t *histogram, unsigned shift,
 			unsigned bits)
 {
+	bool twice = bits <= LITERAL_SYMBOL_BITS && s->count >> bits;
+	uint32_t *second = twice ? histogram + ((size_t)1 << bits) : histogram;
 	uint64_t mask = low_bits(bits);
+	size_t i;
 
-	memset(histogram, 0, sizeof(*histogram) << bits);
+	memset(histogram, 0, sizeof(*histogram) << (bits + twice));
 	switch (word_bytes(s->width)) {
 	case 1:
-		count_uint8_t(histogram, s->words, s->count, shift, (uint8_t)mask);
+		count_uint8_t(histogram, second, s->words, s->count, shift, (uint8_t)mask);
 		break;
 	case 2:
-		count_uint16_t(histogram, s->words, s->count, shift, (uint16_t)mask);
+		count_uint16_t(histogram, second, s->words, s->count, shift, (uint16_t)mask);
 		break;
 	case 4:
-		count_uint32_t(histogram, s->words, s->count, shift, (uint32_t)mask);
+		count_uint32_t(histogram, second, s->words, s->count, shift, (uint32_t)mask);
 		break;
 	default:
-		count_uint64_t(histogram, s->words, s->count, shift, mask);
+		count_uint64_t(histogram, second, s->words, s->count, shift, mask);
 	}
+	for (i = 0; twice && i < (size_t)1 << bits; i++)
+		histogram[i] += second[i];
 }
 
 /* Folds a histogram over 1 << bits values into that of the values without their lowest bit. */

@@ -51,6 +51,9 @@ static const struct rule_type types[RULES] = {
 #define MATCH_THOROUGH 19
 #define MATCH_QUICK    6
 
+/* Fewer bytes leave byte matching, whose frames alone take a dozen, nothing to find. */
+#define MATCH_MIN 32
+
 /* Bytes for which byte matching takes no time to speak of. */
 #define MATCH_SMALL (1u << 14)
 #define MATCH_SOME  (1u << 16)
@@ -554,7 +557,8 @@ int rules_propose(struct stream *stream, const struct place *place, enum effort 
 		status = propose_by_sample(&p);
 	if (!status && is_tried(&p, RULE_REPEAT))
 		propose_regions(&p);
-	if (!status && is_tried(&p, RULE_MATCH) && place->depth == 1)
+	if (!status && is_tried(&p, RULE_MATCH) && place->depth == 1 &&
+	    stream->words.count * (stream->words.width / 8) >= MATCH_MIN)
 		status = propose_match(&p);
 	return status;
 }

@@ -114,7 +114,7 @@ static int write_route(struct family *f, struct buffer *head)
 	const struct words *words = &f->parent->words;
 	const struct route_plan *plan = f->parent->plan;
 
-	return program_put_route(head, &plan->grid, &plan->classes, words->data, words->width,
+	return program_put_route(head, &plan->grid, &plan->classes, words->data, words->width, NULL,
 				 f->err);
 }
 
@@ -124,7 +124,8 @@ static int expand_flipped(struct family *f, const struct proposal *p, struct buf
 	struct words words;
 	uint8_t *flags;
 	size_t flipped;
-	int status = flip_majority(&parent->words, &p->grid, &flags, &flipped, f->err);
+	uint64_t saved;
+	int status = flip_majority(&parent->words, &p->grid, &flags, &flipped, &saved, f->err);
 
 	if (status)
 		return status;

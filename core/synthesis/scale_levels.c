@@ -20,6 +20,10 @@
 /* Rows that are added up at a time: 32 bits hold sums of so many scales. */
 #define SUM_MAX LEVELS_LENGTH_MAX
 
+/* Words of a short row, at most, and of short rows that are looked at together. */
+#define SHORT_ROW    32
+#define JOINED_WORDS 512
+
 /* Adds the scales of `rows` times `length` words to sums of rows and of places in them. */
 static void sum_looked_up(const struct words *in, const uint16_t *scales, size_t first, size_t rows,
 			  size_t length, uint32_t *row_sums, uint32_t *place_sums)
@@ -39,6 +43,47 @@ static void sum_looked_up(const struct words *in, const uint16_t *scales, size_t
 	}
 }
 
+/* The sum of the bytes of a short row, but for the bits that are not in the mask. */
+static uint32_t sum_bytes(const uint8_t *bytes, size_t length, unsigned mask)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101), odd = UINT64_C(0x00ff00ff00ff00ff);
+	uint32_t sum = 0;
+	uint64_t eight;
+	size_t i;
+
+	for (i = 0; i + 8 <= length; i += 8) {
+		memcpy(&eight, bytes + i, 8);
+		eight &= mask * ones;
+		eight = (eight & odd) + (eight >> 8 & odd);
+		sum += (uint32_t)(eight * UINT64_C(0x0001000100010001) >> 48);
+	}
+	for (; i < length; i++)
+		sum += bytes[i] & mask;
+	return sum;
+}
+
+/*
+ * The same for short rows of bytes, which a kernel would be slow with: it is given some of them as
+ * one for the sums of places.
+ */
+static void sum_short_rows(const uint8_t *bytes, unsigned mask, size_t rows, size_t length,
+			   uint32_t *row_sums, uint32_t *place_sums)
+{
+	size_t together = JOINED_WORDS / length, r, i;
+	uint32_t sums[JOINED_WORDS] = {0}, ignored = 0;
+
+	for (r = 0; r < rows; r++)
+		row_sums[r] += sum_bytes(bytes + r * length, length, mask);
+	for (r = 0; r < rows; r += together) {
+		size_t n = rows - r < together ? rows - r : together;
+
+		kernels()->sum8(bytes + r * length, 1, n * length, 0, mask, &ignored, sums);
+	}
+	for (r = 0; r < together; r++)
+		for (i = 0; i < length; i++)
+			place_sums[i] += sums[r * length + i];
+}
+
 static void sum_rows(const struct words *in, const struct alphabet *alphabet, size_t first,
 		     size_t rows, size_t length, uint32_t *row_sums, uint32_t *place_sums)
 {
@@ -46,6 +91,9 @@ static void sum_rows(const struct words *in, const struct alphabet *alphabet, si
 
 	if (!alphabet->mask)
 		sum_looked_up(in, alphabet->scales, first, rows, length, row_sums, place_sums);
+	else if (in->width <= 8 && length <= SHORT_ROW)
+		sum_short_rows((const uint8_t *)in->data + first, alphabet->mask, rows, length,
+			       row_sums, place_sums);
 	else if (in->width <= 8)
 		k->sum8((const uint8_t *)in->data + first, rows, length, 0, alphabet->mask,
 			row_sums, place_sums);

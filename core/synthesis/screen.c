@@ -103,6 +103,10 @@ static bool finds_runs(const struct words *in)
 /* Neighbours are compared with words so far apart. */
 #define FAR 32
 
+/* Neighbours are alike that differ by less than this part of what others do. */
+#define NEAR_PARTS 4
+#define NEAR_OF    9
+
 /* What pairs of words have in common. */
 struct pairs {
 	uint64_t equal, alike; /* whole words; upper bits */
@@ -170,7 +174,8 @@ static bool finds_pairs(const struct words *in)
 			subtract32(&p, (const uint32_t *)in->data + at);
 		}
 	}
-	return p.equal > (p.alike >> (in->width - UPPER_BITS)) * 2 + 16 || p.near < p.far / 2;
+	return p.equal > (p.alike >> (in->width - UPPER_BITS)) * 2 + 16 ||
+	       p.near * NEAR_OF < p.far * NEAR_PARTS;
 }
 
 bool screen_finds_nothing(const struct words *in)

@@ -47,6 +47,7 @@ struct search {
 	unsigned cut_count;
 	uint64_t signatures[SIGNATURES_MAX];
 	unsigned signed_count;
+	uint64_t least; /* bytes that a program must not exceed to be the best */
 	bool found;
 	struct buffer best; /* the smallest program so far */
 	uint64_t best_words;
@@ -63,6 +64,7 @@ struct search *search_new(struct stream *root, const struct search_options *opti
 		return NULL;
 	s->options = *options;
 	s->root = root;
+	s->least = options->limit - 1;
 	return s;
 }
 
@@ -137,13 +139,13 @@ static int write_leaves(struct search *s, struct state *state, bool *hopeless, u
 	int status = BREVIS_OK;
 
 	*words = 0;
-	*hopeless = s->found && state_bound(state) > s->best.size;
+	*hopeless = state_bound(state) > s->least;
 	for (i = 0; i < state->items && !status && !*hopeless; i++) {
 		if (state->item[i].kind != ITEM_LEAF)
 			continue;
 		status = stream_write_leaf(state->item[i].stream, s->err);
 		*words += state->item[i].stream->literal_words;
-		*hopeless = s->found && state_bound(state) > s->best.size;
+		*hopeless = state_bound(state) > s->least;
 	}
 	return status;
 }
@@ -173,7 +175,7 @@ static int judge(struct search *s, struct state *state)
 	if (status || hopeless)
 		return status;
 	size = state_bound(state);
-	if (s->found && (size > s->best.size || (size == s->best.size && words >= s->best_words)))
+	if (size > s->least || (s->found && size == s->least && words >= s->best_words))
 		return BREVIS_OK;
 	buffer_clear(&s->best);
 	for (i = 0; i < state->items; i++) {
@@ -185,6 +187,7 @@ static int judge(struct search *s, struct state *state)
 			buffer_append(&s->best, item->stream->leaf.data, item->stream->leaf.size);
 	}
 	s->found = true;
+	s->least = size;
 	s->best_words = words;
 	return buffer_failed(&s->best) ? error_nomem(s->err) : keep_choices(s, state);
 }
@@ -262,6 +265,16 @@ static uint64_t holes_floor(const struct search *s, const struct state *state, u
 	return floor;
 }
 
+/* The context of a hole; only what a uniform prior asks for if there is no other and none is
+ * learned. */
+static struct prior_context context_of(const struct search *s, const struct item *hole)
+{
+	if (s->prior || s->options.counts)
+		return prior_context_of(&hole->stream->words, &hole->place);
+	return (struct prior_context){.admissible =
+					      rules_admissible(&hole->stream->words, &hole->place)};
+}
+
 /* Lets the leftmost hole be a leaf. */
 static int close(struct search *s, struct state *state)
 {
@@ -283,7 +296,7 @@ static int advance(struct search *s, struct state *state)
 	while (!status && state->hole < state->items) {
 		const struct item *hole = &state->item[state->hole];
 
-		state->context = prior_context_of(&hole->stream->words, &hole->place);
+		state->context = context_of(s, hole);
 		status = rules_propose(hole->stream, &hole->place, s->effort,
 				       PROGRAM_MAX_NODES - state->items + 1, proposals, s->err);
 		if (status || proposals->count)
@@ -396,7 +409,7 @@ static int roll_out(struct search *s, struct state *state)
 	while (!status && state->hole < state->items) {
 		const struct item *hole = &state->item[state->hole];
 
-		state->context = prior_context_of(&hole->stream->words, &hole->place);
+		state->context = context_of(s, hole);
 		status = state_close(state, s->err);
 	}
 	if (!status)
@@ -452,7 +465,7 @@ static bool is_full(struct search *s)
 static int visit(struct search *s, const struct entry *entry, unsigned *left, struct state **cut)
 {
 	/* Nothing that comes of it can be smaller. */
-	if (s->found && !s->options.first_come && entry_bound(s, entry) > s->best.size)
+	if (!s->options.first_come && entry_bound(s, entry) > s->least)
 		return BREVIS_OK;
 	if (entry->proposal < 0)
 		return close_entry(s, entry);

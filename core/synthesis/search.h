@@ -21,6 +21,8 @@ struct search_options {
 	const struct prior *prior; /* or NULL: all rules are equally probable */
 	unsigned dtype;            /* of the tensor, for the prior */
 	bool first_come;           /* without A*: states wait in the order of their making */
+	bool counts;               /* search_finish will be asked for them */
+	uint64_t limit;            /* programs of so many bytes are not wanted; 0: all are */
 };
 
 struct search;
@@ -34,8 +36,9 @@ int search_explore(struct search *search, enum effort effort, unsigned budget,
 		   struct brevis_error *err);
 
 /**
- * Appends the smallest program of all that the search came upon; it is never larger than the
- * literal one. counts, if it is not NULL, gets the productions of that program.
+ * Appends the smallest program of all that the search came upon, if it is below the limit; it is
+ * never larger than the literal one. counts, if it is not NULL, gets the productions of that
+ * program.
  */
 int search_finish(struct search *search, struct buffer *out, struct prior *counts,
 		  struct brevis_error *err);

@@ -7,7 +7,7 @@
 #include "core/base/error.h"
 #include "core/program/fields.h"
 #include "core/synthesis/search.h"
-#include "core/synthesis/usual.h"
+#include "core/synthesis/shortened.h"
 
 /* Expansions of each effort. The first is the paper's own choice for its evaluation. */
 #define BUDGET_FAST    1
@@ -66,14 +66,15 @@ bool synthesis_is_usual(const void *words, unsigned width, size_t count,
 {
 	struct words in;
 	void *swapped;
-	bool result =
-		!take_words(words, width, count, &in, &swapped, NULL) && usual_applies(&in, kind);
+	bool result = !take_words(words, width, count, &in, &swapped, NULL) &&
+		      shortened_applies(&in, kind);
 
 	free(swapped);
 	return result;
 }
 
-/* Appends what the search finds if that is smaller than `limit` bytes. Takes over `owned`. */
+/* Appends what the search finds if that is smaller than `limit` bytes, if that is not 0. Takes over
+ * `owned`. */
 static int find(const struct words *words, void *owned, const struct tensor_kind *kind,
 		const struct synthesis_options *options, size_t limit, struct buffer *out,
 		struct prior *counts, struct brevis_error *err)
@@ -82,11 +83,12 @@ static int find(const struct words *words, void *owned, const struct tensor_kind
 		.prior = options->prior,
 		.dtype = kind->dtype,
 		.first_come = options->first_come,
+		.counts = counts,
+		.limit = limit,
 	};
 	struct stream *root = stream_new(words, owned, &kind->shape,
 					 kind->is_float ? MEANS_FLOAT : MEANS_INTEGER);
 	struct search *search = NULL;
-	size_t before = out->size;
 	int status;
 
 	if (root)
@@ -97,8 +99,6 @@ static int find(const struct words *words, void *owned, const struct tensor_kind
 			: error_nomem(err);
 	if (!status)
 		status = search_finish(search, out, counts, err);
-	if (!status && out->size - before >= limit)
-		out->size = before;
 	search_free(search);
 	stream_free(root);
 	return status;
@@ -118,13 +118,13 @@ int synthesize(const void *words, unsigned width, size_t count, const struct ten
 	if (status)
 		return status;
 	if (!options->first_come && !options->search_only && !counts)
-		status = usual_program(&target, kind, options, out, &usual, err);
+		status = shortened_program(&target, kind, options, out, &usual, err);
 	if (status || (usual == USUAL_SUFFICES && options->preset != BREVIS_PRESET_BEST)) {
 		free(swapped);
 		return status;
 	}
 	if (!usual)
-		return find(&target, swapped, kind, options, SIZE_MAX, out, counts, err);
+		return find(&target, swapped, kind, options, 0, out, counts, err);
 	status = find(&target, swapped, kind, options, out->size - before, &found, counts, err);
 	if (!status && found.size) {
 		out->size = before;

@@ -22,10 +22,10 @@
 #define WORDS_MIN 256
 
 /* Words that are looked at to guess. */
-#define GLANCE_WORDS 1536
+#define GLANCE_WORDS 512
 
 /* Words that are cut at a time; a multiple of 8. */
-#define BLOCK_WORDS 8192
+#define BLOCK_WORDS 2048
 
 /* A cut may cost this part more than codes for all values would, and so many bits for its tables.
  */
@@ -48,9 +48,13 @@
 #define ROUTE_GAIN_MIN 1024
 #define ROUTE_GAIN_FEW 128 /* bits, of few words, which are estimated well */
 
-/* A flip that seems to save a smaller part of the codes is compared with none. */
-#define FLIP_SURE 256
-#define FLIP_FEW  65536 /* and so is one of fewer words */
+/*
+ * Programs of fewer words are made with a flip and without. Of more words a flip has to save more
+ * bits than the estimate can be off by: so many, and one for so many bits of the codes.
+ */
+#define FLIP_FEW    16384
+#define FLIP_MARGIN 128
+#define FLIP_PART   8192
 
 /* Columns whose signs are flipped before words are cut; none without flags. */
 struct flipping {
@@ -218,7 +222,7 @@ static int put_many(struct cutting *c, const struct route_plan *plan, struct buf
 		buffer_u8(&head, LITERAL_NODE | LITERAL_RANS << 4);
 	}
 	if (!status)
-		status = codes_encode(&head, &in, &units, c->err);
+		status = codes_encode(&head, &in, plan ? plan->counts : NULL, &units, c->err);
 	if (!status)
 		status = list_escaped(c);
 	if (!status) {
@@ -249,7 +253,7 @@ static int put_few(struct cutting *c, const struct route_plan *plan,
 		return status;
 	if (plan)
 		return program_put_route(out, &plan->grid, &plan->classes, c->codes,
-					 c->cut.code_bits, c->err);
+					 c->cut.code_bits, plan->counts, c->err);
 	return literal_encode(out, c->codes, c->cut.code_bits, c->in->count, &literal, c->err);
 }
 
@@ -282,12 +286,20 @@ static int put_codes(struct cutting *c, const uint32_t *histogram, enum symbol_s
 	return status;
 }
 
-/* The columns' signs that lean to the negative. */
-static int take_flags(const struct words *in, struct flipping *out, struct brevis_error *err)
+static void release_flags(struct flipping *f)
+{
+	free(f->flags);
+	free(f->row_flags);
+	*f = (struct flipping){.flags = NULL};
+}
+
+/* The columns' signs that lean to the negative. *saved: bits that flipping them seems to save. */
+static int take_flags(const struct words *in, struct flipping *out, uint64_t *saved,
+		      struct brevis_error *err)
 {
 	const struct grid *grid = &out->grid;
 	size_t flipped;
-	int status = flip_majority(in, grid, &out->flags, &flipped, err);
+	int status = flip_majority(in, grid, &out->flags, &flipped, saved, err);
 
 	if (!status && !flipped) {
 		free(out->flags);
@@ -301,16 +313,16 @@ static int take_flags(const struct words *in, struct flipping *out, struct brevi
 }
 
 /*
- * Finds the columns whose signs lean to the negative, if flipping them promises something: it makes
- * the sign a part of the symbol, whatever that costs. *cut: without flips. *gain: bits that they
- * seem to save.
+ * Finds the columns whose signs lean to the negative, if flipping them promises to save more than
+ * `margin` bits: it makes the sign a part of the symbol, whatever that costs. *cut: without flips.
  */
 static int find_flips(const struct words *in, const struct tensor_kind *kind,
 		      const struct sketch *sketch, struct flipping *out, struct sketch_cut *cut,
-		      uint64_t *gain, struct brevis_error *err)
+		      uint64_t margin, struct brevis_error *err)
 {
 	struct stream s = {.words = *in, .shape = kind->shape};
 	struct sketch_cut with = *cut;
+	uint64_t saved;
 	int status = price_flip(&s, err);
 
 	if (status || !s.leaning)
@@ -319,12 +331,17 @@ static int find_flips(const struct words *in, const struct tensor_kind *kind,
 		with = sketch_choose(sketch, in->width, in->count, true);
 	if (with.cost >= cut->cost + s.leaning)
 		return BREVIS_OK;
-	*gain = s.leaning;
 	out->grid = s.leaning_grid;
-	status = take_flags(in, out, err);
-	if (!status && out->flags)
+	status = take_flags(in, out, &saved, err);
+	if (status || !out->flags)
+		return status;
+	/* The flags themselves take a bit each. */
+	margin += out->grid.columns;
+	if (with.cost + margin < cut->cost + saved)
 		*cut = with;
-	return status;
+	else
+		release_flags(out);
+	return BREVIS_OK;
 }
 
 /* The rotation that puts the low bits back where they belong, behind the symbol. */
@@ -525,8 +542,7 @@ int usual_program(const struct words *in, const struct tensor_kind *kind,
 	struct cutting c = {.in = in, .flipping = &flipping, .err = err};
 	struct sketch *sketch;
 	size_t before = out->size;
-	uint64_t gain = 0;
-	bool plain;
+	bool plain, tries;
 	int status = BREVIS_OK;
 
 	*usual = USUAL_NONE;
@@ -539,20 +555,20 @@ int usual_program(const struct words *in, const struct tensor_kind *kind,
 	c.cut = choose_cut(sketch, in);
 	plain = is_plain(sketch, in) && suits(&c, sketch);
 	share_cut(sketch, in, options->codebook, &c.cut);
+	/* It is in doubt, too, where signs may tell something of other bits. */
+	tries = in->count < FLIP_FEW || !plain;
 	if (options->preset != BREVIS_PRESET_FAST)
-		status = find_flips(in, kind, sketch, &flipping, &c.cut, &gain, err);
+		status = find_flips(in, kind, sketch, &flipping, &c.cut,
+				    tries ? 0 : FLIP_MARGIN + c.cut.cost / FLIP_PART, err);
 	if (!status)
 		status = put_whole(&c, sketch, kind, options, out);
-	/* It is in doubt, too, where signs may tell something of other bits. */
-	if (!status && flipping.flags &&
-	    (gain < c.cut.cost / FLIP_SURE || in->count < FLIP_FEW || !plain))
+	if (!status && flipping.flags && tries)
 		status = try_unflipped(&c, sketch, kind, options, out, before);
 	if (!status && out->size - before < in->count * (in->width / 8))
 		*usual = plain ? USUAL_SUFFICES : USUAL_IS_ONE;
 	else
 		out->size = before;
-	free(flipping.flags);
-	free(flipping.row_flags);
+	release_flags(&flipping);
 	free(sketch);
 	return status;
 }

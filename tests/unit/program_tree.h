@@ -252,7 +252,8 @@ static inline void put_grid(const struct tree *t, struct buffer *out)
 		return;
 	}
 	words = pack_words(t->words, t->width, t->count);
-	assert_int_equal(program_put_route(out, &grid, &classes, words, t->width, NULL), BREVIS_OK);
+	assert_int_equal(program_put_route(out, &grid, &classes, words, t->width, NULL, NULL),
+			 BREVIS_OK);
 	free(words);
 }
 

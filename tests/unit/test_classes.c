@@ -95,7 +95,7 @@ static size_t size_of_plan(const struct words *words, const struct route_plan *p
 	size_t size;
 
 	assert_int_equal(program_put_route(&out, &plan->grid, &plan->classes, words->data,
-					   words->width, NULL),
+					   words->width, NULL, NULL),
 			 BREVIS_OK);
 	if (program_parse(span_of(out.data, out.size), words->width, words->count, NULL, &program,
 			  &err))

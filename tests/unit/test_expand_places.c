@@ -39,8 +39,9 @@ static void check_flip(const struct words *target)
 	struct words child;
 	uint8_t *flags;
 	size_t flipped, i;
+	uint64_t saved;
 
-	assert_int_equal(flip_majority(target, &grid, &flags, &flipped, NULL), BREVIS_OK);
+	assert_int_equal(flip_majority(target, &grid, &flags, &flipped, &saved, NULL), BREVIS_OK);
 	check_majority(target, &grid, flags, flipped);
 	for (i = 0; i < grid.columns && random_below(2); i++)
 		flags[i] ^= 1;

@@ -69,7 +69,8 @@ static bool put_route(struct buffer *out, const void *words, unsigned width, siz
 
 	if (count % 12)
 		return false;
-	assert_int_equal(program_put_route(out, &grid, &classes, words, width, NULL), BREVIS_OK);
+	assert_int_equal(program_put_route(out, &grid, &classes, words, width, NULL, NULL),
+			 BREVIS_OK);
 	return true;
 }
 
@@ -169,7 +170,7 @@ static void put_program(struct buffer *out, unsigned width, size_t count)
 
 /* ---- both ways ------------------------------------------------------------------------------- */
 
-static unsigned joins, others, escapes, passed, failed;
+static unsigned joins, at_once, others, escapes, passed, failed;
 
 static void count_joins(const struct program *program)
 {
@@ -181,6 +182,7 @@ static void count_joins(const struct program *program)
 		if (program->nodes[i].op == OP_MERGE) {
 			joins += join.width != 0;
 			others += !join.width;
+			at_once += join.at_once;
 		}
 		escapes += join.width && join.escape;
 	}
@@ -310,6 +312,36 @@ static void test_damaged_joins(void **state)
 	assert_true(failed > 300);
 }
 
+/* So many words that their codes have 64 lanes, whole and damaged. */
+static void test_large_joins(void **state)
+{
+	unsigned round;
+
+	(void)state;
+	at_once = passed = failed = 0;
+	for (round = 0; round < 300; round++) {
+		struct buffer bytes = BUFFER_INIT;
+		unsigned width = random_below(2) ? 16 : 32;
+		size_t count = 65536 + (size_t)random_below(9000);
+
+		count -= random_below(2) ? count % 108 : 0;
+		put_program(&bytes, width, count);
+		/* The tables are at the front. */
+		if (round % 2)
+			bytes.data[bytes.size - 1 - random_below(bytes.size / 2)] ^= 0x55;
+		if (!check_both(&bytes, width, count))
+			passed++;
+		else if (round % 2)
+			failed++;
+		else
+			fail_msg("round %u", round);
+		buffer_release(&bytes);
+	}
+	assert_true(at_once > 10);
+	assert_true(passed > 50);
+	assert_true(failed > 10);
+}
+
 /* ---- archives -------------------------------------------------------------------------------- */
 
 #define CORPUS "tests/corpus"
@@ -420,10 +452,8 @@ static void test_written(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_joins),
-		TEST(test_damaged_joins),
-		TEST(test_corpus),
-		TEST(test_written),
+		TEST(test_joins),  TEST(test_damaged_joins), TEST(test_large_joins),
+		TEST(test_corpus), TEST(test_written),
 	};
 
 	seed_init("test_join");

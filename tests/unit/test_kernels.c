@@ -99,19 +99,20 @@ static void test_pack(void **state)
 /* Codes of all widths above a base, every few of them escaped. */
 static void test_escape(void **state)
 {
-	enum { COUNT = 61 };
+	enum { COUNT = 461 };
 	unsigned width, code, i;
 
 	(void)state;
 	for (width = 1; width <= 64; width++) {
 		for (code = 1; code <= width; code++) {
 			uint64_t base = tree_mask(width) - tree_mask(code);
+			unsigned many = random_below(2) ? 4 : 100;
 			uint64_t codes[COUNT], words[COUNT], escaped[COUNT];
 			void *from, *others, *wanted, *got = must_alloc(COUNT * 8);
 			size_t n = 0;
 
 			for (i = 0; i < COUNT; i++) {
-				codes[i] = random_below(4) ? random_word(code) : tree_mask(code);
+				codes[i] = random_below(many) ? random_word(code) : tree_mask(code);
 				words[i] = base + codes[i];
 				if (codes[i] == tree_mask(code))
 					escaped[n++] = words[i] = random_word(width);
@@ -120,8 +121,14 @@ static void test_escape(void **state)
 			others = pack_words(escaped, width, n);
 			wanted = pack_words(words, width, COUNT);
 			assert_int_equal(fields_from_codes(got, width, from, code, base, COUNT), n);
-			fields_escape(got, width, from, code, others, COUNT);
+			fields_escape(got, width, from, code, others, n, COUNT);
 			assert_memory_equal(got, wanted, COUNT * word_bytes(width));
+			if (!base && word_bytes(code) == word_bytes(width)) {
+				assert_int_equal(
+					fields_from_codes(from, width, from, code, 0, COUNT), n);
+				fields_escape(from, width, from, code, others, n, COUNT);
+				assert_memory_equal(from, wanted, COUNT * word_bytes(width));
+			}
 			free(from);
 			free(others);
 			free(wanted);
@@ -332,7 +339,8 @@ static void test_line_memory(void **state)
 	assert_false(grid_has_row_flags(&(struct grid){2, most / 2 + 1, 2}));
 	assert_false(grid_has_row_flags(&(struct grid){2, SIZE_MAX / 2, 2}));
 	assert_false(grid_has_row_flags(&(struct grid){1, 16, 2}));
-	assert_false(grid_has_row_flags(&(struct grid){2, 16, 1}));
+	assert_false(grid_has_row_flags(&(struct grid){2, 256, 1}));
+	assert_true(grid_has_row_flags(&(struct grid){2, 16, 1}));
 	assert_false(grid_has_row_flags(&(struct grid){2, 16, 64}));
 }
 

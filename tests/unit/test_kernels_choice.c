@@ -128,12 +128,47 @@ static size_t broken_decode(const uint32_t *slots, unsigned scale_bits, unsigned
 	return done;
 }
 
+#define DEFINE_BROKEN_DECODE(BITS, WIDEST)                                                         \
+	static size_t broken_decode##BITS(const uint32_t *slots, unsigned scale_bits,              \
+					  uint32_t *states, const uint8_t **at,                    \
+					  const uint8_t *end, const uint8_t *classes,              \
+					  uint8_t *codes, size_t groups, struct kernel_join *join) \
+	{                                                                                          \
+		size_t done;                                                                       \
+                                                                                                   \
+		if (is_fault(0))                                                                   \
+			classes = NULL;                                                            \
+		if (is_fault(1))                                                                   \
+			end -= KERNEL_GROUP_BYTES;                                                 \
+		if (is_fault(2))                                                                   \
+			join->cut.turn = 0;                                                        \
+		done = right->decode##BITS(slots, scale_bits, states, at, end, classes, codes,     \
+					   groups, join);                                          \
+		if (is_fault(3))                                                                   \
+			codes[0] ^= 1;                                                             \
+		if (is_fault(4))                                                                   \
+			states[63] ^= 1;                                                           \
+		if (is_fault(5))                                                                   \
+			join->escaped--;                                                           \
+		if (is_fault(6) && join->bits == (WIDEST))                                         \
+			((uint##BITS##_t *)join->words)[1] ^= 0x80;                                \
+		if (is_fault(7) && join->bits == 3)                                                \
+			*at += 2;                                                                  \
+		return done;                                                                       \
+	}
+
+DEFINE_BROKEN_DECODE(16, 8)
+DEFINE_BROKEN_DECODE(32, 24)
+
 static uint8_t *broken_encode(const uint32_t *shares, unsigned scale_bits, unsigned lanes,
 			      uint32_t *states, uint8_t *to, const uint8_t *classes, uint8_t *codes,
 			      size_t groups)
 {
+	uint8_t before[6 * KERNEL_LANES_MAX];
 	uint8_t *begin;
 
+	assert_true(groups * lanes <= sizeof(before));
+	memcpy(before, codes, groups * lanes);
 	if (is_fault(0))
 		classes = NULL;
 	begin = right->encode(shares, scale_bits, lanes, states, to, classes, codes, groups);
@@ -147,8 +182,9 @@ static uint8_t *broken_encode(const uint32_t *shares, unsigned scale_bits, unsig
 		begin += 2;
 	if (is_fault(5) && scale_bits == 9)
 		states[0]++;
-	if (is_fault(6) && lanes == 64)
-		states[63]--;
+	/* Codes without a share are coded as others, but do not change. */
+	if (is_fault(6))
+		memcpy(codes, before, groups * lanes);
 	if (is_fault(7) && lanes == 16 && classes)
 		states[0] ^= 1;
 	return begin;
@@ -276,6 +312,8 @@ static void test_wrong_variants(void **state)
 	(void)state;
 	right = kernels_available()[0];
 	CHECK_REJECTED(decode);
+	CHECK_REJECTED(decode16);
+	CHECK_REJECTED(decode32);
 	CHECK_REJECTED(encode);
 	CHECK_REJECTED(cut16);
 	CHECK_REJECTED(cut32);

@@ -307,6 +307,92 @@ static void check_rest(const struct kernels *decoder, struct memory *m, const st
 	assert_memory_equal(m->states.data, rest.encoded_states, sizeof(uint32_t) * t->lanes);
 }
 
+/* Number i of those packed. */
+static uint32_t packed_number(const uint8_t *packed, unsigned bits, size_t i)
+{
+	uint32_t number = 0;
+	unsigned k;
+
+	for (k = 0; k < bits; k++) {
+		size_t at = i * bits + k;
+
+		number |= (uint32_t)(packed[at / 8] >> at % 8 & 1) << k;
+	}
+	return number;
+}
+
+/* The words that codes and low bits are joined to. */
+static void check_joined(const struct kernel_join *join, unsigned width, const uint8_t *codes,
+			 size_t count)
+{
+	unsigned bits = join->bits, top = width - bits, rotation = join->cut.rotation;
+	size_t escaped = 0, i;
+
+	for (i = 0; i < count; i++) {
+		uint64_t high = codes[i] + join->cut.base, word;
+
+		if (join->cut.turn)
+			high = high >> 1 | (high & 1) << (top - 1);
+		word = high << bits | packed_number(join->low, bits, i);
+		word = word >> rotation | word << (width - rotation);
+		if (width == 16)
+			assert_int_equal(((uint16_t *)join->words)[i], word & 0xffff);
+		else
+			assert_int_equal(((uint32_t *)join->words)[i], word & 0xffffffff);
+		escaped += codes[i] == 255;
+	}
+	assert_int_equal(join->escaped, escaped);
+}
+
+/* Of 64 lanes, with low bits behind which no more can be read than kernels may. */
+static void check_join(const struct kernels *decoder, struct memory *m, const struct trial *t,
+		       unsigned width)
+{
+	unsigned bits = 1 + (unsigned)random_below(width == 16 ? 8 : 24);
+	struct kernel_cut cut = {(unsigned)random_below(width), bits, 0, 255,
+				 (unsigned)random_below(2)};
+	size_t count = t->groups * t->lanes, size = count * width / 8, i;
+	size_t packed = bits * count / 8 + KERNEL_LOW_SLACK;
+	struct guarded low = guarded_new(packed), words = guarded_new(size);
+	struct kernel_join join = {.cut = cut, .bits = bits};
+	const uint8_t *at;
+	size_t done;
+
+	join.low = guarded_take(&low, packed, GUARDED_END);
+	join.words = guarded_take(&words, size, GUARDED_END);
+	for (i = 0; i < packed; i++)
+		low.data[i] = (uint8_t)random_next();
+	join.cut.base = (uint32_t)random_below((1u << (width - bits)) - 255);
+	take_common(m, t, GUARDED_END);
+	take_slots(m, t, GUARDED_END);
+	memcpy(m->states.data, t->encoded_states, sizeof(uint32_t) * t->lanes);
+	at = guarded_take(&m->bytes, t->size + KERNEL_GROUP_BYTES, GUARDED_END);
+	memcpy(m->bytes.data, t->bytes, t->size);
+	done = (width == 16 ? decoder->decode16 : decoder->decode32)(
+		(const uint32_t *)(const void *)m->table.data, t->scale_bits,
+		(uint32_t *)(void *)m->states.data, &at, at + t->size + KERNEL_GROUP_BYTES,
+		m->given_classes, m->codes.data, t->groups, &join);
+	assert_int_equal(done, t->groups);
+	assert_memory_equal(m->codes.data, t->codes, count);
+	assert_memory_equal(m->states.data, t->states, sizeof(uint32_t) * t->lanes);
+	check_joined(&join, width, t->codes, count);
+	memory_check(m);
+	guarded_check(&low);
+	guarded_check(&words);
+	guarded_free(&low);
+	guarded_free(&words);
+}
+
+static void check_joins(struct memory *m, const struct trial *t)
+{
+	const struct kernels *const *decoder;
+
+	for (decoder = kernels_available(); *decoder; decoder++) {
+		check_join(*decoder, m, t, 16);
+		check_join(*decoder, m, t, 32);
+	}
+}
+
 static void test_each_with_each(void **state)
 {
 	static struct trial trial;
@@ -326,6 +412,8 @@ static void test_each_with_each(void **state)
 					     (size_t)random_below(KERNEL_GROUP_BYTES + 1));
 			}
 		}
+		if (trial.lanes == 64 && trial.groups)
+			check_joins(&m, &trial);
 		for (decoder = kernels_available(); trial.groups < 12 && *decoder; decoder++)
 			check_rest(*decoder, &m, &trial);
 	}

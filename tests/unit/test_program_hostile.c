@@ -36,7 +36,7 @@ static void encode_route(struct buffer *out, const uint8_t *words, size_t count)
 
 	for (i = 0; i < count; i++)
 		of_row[i] = (uint8_t)(i % 3);
-	assert_int_equal(program_put_route(out, &grid, &classes, words, 8, NULL), BREVIS_OK);
+	assert_int_equal(program_put_route(out, &grid, &classes, words, 8, NULL, NULL), BREVIS_OK);
 	free(of_row);
 }
 

@@ -216,7 +216,7 @@ static const struct {
 	{"wave", wave, false},
 	{"of 16 values", of_16_values, false},
 	{"of 256 values", of_256_values, false},
-	{"upcast", upcast, false},
+	{"upcast", upcast, true},
 	{"mostly upcast", mostly_upcast, false},
 	{"outliers", outliers, false},
 };

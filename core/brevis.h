@@ -198,6 +198,12 @@ struct brevis_decode_options {
 	 * checksums alone.
 	 */
 	bool codec_only;
+
+	/**
+	 * NULL, or room for all of the original, which is restored there instead of being written:
+	 * workers decode most tensors right to their places. On failure its content is undefined.
+	 */
+	void *memory;
 };
 
 /**

@@ -82,6 +82,17 @@ static int deliver(struct decoding *d)
 	return status;
 }
 
+/* Where the caller wants piece i, if its words are aligned there; or NULL. */
+static uint8_t *place_of(const struct decoding *d, uint64_t i)
+{
+	const struct piece_entry *piece = &d->archive->pieces[i];
+	const struct record_head *head = &d->archive->records[piece->record].head;
+	size_t alignment = record_is_bytes(head) ? 1 : head->kind / 8;
+	uint8_t *place = d->taker->memory ? d->taker->memory + piece->offset : NULL;
+
+	return (uintptr_t)place % alignment == 0 ? place : NULL;
+}
+
 /* Bytes are never small: their buffers are exchanged with those of what is before them. */
 static struct job_ring *ring_of(struct decoding *d, uint64_t i)
 {
@@ -105,6 +116,7 @@ static int decode_pieces(struct decoding *d, uint64_t count)
 			break;
 		hasher_wait(d->taker->hasher, job->ticket);
 		job->piece = i;
+		job->buffer.place = place_of(d, i);
 		job->submitted = true;
 		pool_submit(d->pool, job);
 		while (!status && pool_ready(d->pool))
@@ -163,6 +175,8 @@ int decompress_pieces(const struct brevis_archive *archive, uint64_t count, unsi
 /* ---- all of an archive ----------------------------------------------------------------------- */
 
 struct outlet {
+	const struct brevis_archive *archive;
+	uint8_t *memory;       /* NULL: the bytes are for write */
 	brevis_write_fn write; /* NULL: nobody wants the bytes */
 	void *ctx;
 };
@@ -171,9 +185,11 @@ static int write_piece(void *ctx, uint64_t i, const struct piece_buffer *piece,
 		       struct brevis_error *err)
 {
 	const struct outlet *outlet = ctx;
+	uint8_t *place = outlet->memory ? outlet->memory + outlet->archive->pieces[i].offset : NULL;
 
-	(void)i;
-	if (outlet->write && outlet->write(outlet->ctx, piece->raw, piece->raw_size))
+	if (place && place != piece->raw)
+		memcpy(place, piece->raw, piece->raw_size);
+	else if (!place && outlet->write && outlet->write(outlet->ctx, piece->raw, piece->raw_size))
 		return error_set(err, BREVIS_E_IO, "the restored bytes could not be written");
 	return BREVIS_OK;
 }
@@ -195,8 +211,8 @@ int brevis_archive_decode(const struct brevis_archive *archive,
 			  void *ctx, struct brevis_error *err)
 {
 	unsigned threads = pool_threads(options ? options->threads : 0);
-	struct outlet outlet = {write, ctx};
-	struct piece_taker taker = {.take = write_piece, .ctx = &outlet};
+	struct outlet outlet = {archive, options ? options->memory : NULL, write, ctx};
+	struct piece_taker taker = {.take = write_piece, .ctx = &outlet, .memory = outlet.memory};
 	int status;
 
 	if (!options || !options->codec_only) {

@@ -17,6 +17,9 @@ struct piece_taker {
 		    struct brevis_error *err);
 	void *ctx;
 	struct hasher *hasher; /* gets the bytes of each piece before take does; NULL: nobody */
+	/* NULL, or room for the original: pieces are restored to their places there, but those
+	 * whose words would not be aligned. */
+	uint8_t *memory;
 };
 
 /**

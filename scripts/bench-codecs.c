@@ -9,9 +9,6 @@
 
 #include "scripts/bench-codecs.h"
 
-/* The encoder is fed as a filter feeds it: in pieces, not with one pointer to everything. */
-#define FEED ((size_t)1 << 20)
-
 /* zlib counts the bytes of one call in 32 bits. */
 #define ZLIB_STEP ((size_t)1 << 30)
 
@@ -49,14 +46,14 @@ static int take(void *ctx, const void *data, size_t len)
 int bench_brevis_encode(const struct bench_input *in, struct bench_output *out, unsigned threads,
 			bool codec_only, struct brevis_error *err)
 {
-	const struct brevis_encode_options options = {.threads = threads, .codec_only = codec_only};
+	const struct brevis_encode_options options = {
+		.threads = threads, .codec_only = codec_only, .input_stays = true};
 	struct brevis_encode_summary summary;
 	struct brevis_encoder *encoder = NULL;
 	int r = brevis_encoder_new(&options, take, out, &encoder, err);
 
-	for (size_t at = 0; r == 0 && at < in->size; at += FEED)
-		r = brevis_encoder_write(encoder, in->data + at, min_size(FEED, in->size - at),
-					 err);
+	if (r == 0)
+		r = brevis_encoder_write(encoder, in->data, in->size, err);
 	if (r == 0)
 		r = brevis_encoder_finish(encoder, &summary, err);
 	brevis_encoder_free(encoder);
@@ -76,14 +73,19 @@ static int read_at(void *ctx, void *buf, size_t len, uint64_t offset)
 int bench_brevis_decode(const struct bench_input *in, struct bench_output *out, unsigned threads,
 			bool codec_only, struct brevis_error *err)
 {
-	const struct brevis_decode_options options = {.threads = threads, .codec_only = codec_only};
+	const struct brevis_decode_options options = {
+		.threads = threads, .codec_only = codec_only, .memory = out->data};
 	struct bench_input input = *in;
 	const struct brevis_source source = {read_at, &input, in->size, in->data};
 	struct brevis_archive *archive = NULL;
 	int r = brevis_archive_open(&source, &archive, err);
 
+	if (r == 0 && brevis_archive_info(archive)->original_size > out->capacity)
+		r = fail(err, "the original is larger than it was");
 	if (r == 0)
-		r = brevis_archive_decode(archive, &options, take, out, err);
+		r = brevis_archive_decode(archive, &options, NULL, NULL, err);
+	if (r == 0)
+		out->size = brevis_archive_info(archive)->original_size;
 	brevis_archive_free(archive);
 	return r;
 }

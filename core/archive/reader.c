@@ -406,11 +406,12 @@ int archive_restore_piece(const struct brevis_archive *archive, uint64_t i, stru
 	struct brevis_error why;
 	int status;
 
-	if (pb->raw_capacity < record->head.raw_size) {
-		free(pb->raw);
-		pb->raw = malloc(record->head.raw_size);
-		pb->raw_capacity = pb->raw ? record->head.raw_size : 0;
+	if (!pb->place && pb->capacity < record->head.raw_size) {
+		free(pb->memory);
+		pb->memory = malloc(record->head.raw_size);
+		pb->capacity = pb->memory ? record->head.raw_size : 0;
 	}
+	pb->raw = pb->place ? pb->place : pb->memory;
 	if (!pb->raw)
 		return error_nomem(err);
 	if (before)
@@ -436,7 +437,7 @@ void piece_buffer_swap(struct piece_buffer *a, struct piece_buffer *b)
 void piece_buffer_release(struct piece_buffer *pb)
 {
 	buffer_release(&pb->stored);
-	free(pb->raw);
+	free(pb->memory);
 	record_decoder_release(&pb->decoder);
 	*pb = (struct piece_buffer){0};
 }

@@ -40,9 +40,13 @@ bool archive_is_chained(const struct brevis_archive *archive, uint64_t i);
 struct piece_buffer {
 	struct buffer stored;
 	struct span record; /* stored, or where the archive is in memory */
-	uint8_t *raw;
+	/* Where the piece is to be restored, aligned for its words; NULL: in the buffer's memory.
+	 */
+	uint8_t *place;
+	uint8_t *raw; /* one of both, once it is restored */
 	size_t raw_size;
-	size_t raw_capacity;
+	uint8_t *memory;
+	size_t capacity;
 	struct record_decoder decoder;
 };
 

@@ -44,7 +44,7 @@ struct record_decoder {
 
 /**
  * Restores the head->raw_size bytes of a whole record to raw, which has room for them and is
- * aligned as malloc aligns, and proves them by the checksum. codebook is that of the archive which
+ * aligned for its words, and proves them by the checksum. codebook is that of the archive which
  * the record is to be part of, or NULL. A chained record is decoded behind `before`, and refused if
  * that is empty; others make no use of it. The record must still restore what the head says
  * that was read before: the file it comes from may have changed. On failure raw's content is

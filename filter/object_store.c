@@ -132,24 +132,11 @@ int object_store_refuses(const struct object_store *store, const char *oid, char
 static int read_at(void *ctx, void *buf, size_t len, uint64_t offset)
 {
 	struct object_file *file = ctx;
-	uint8_t *at = buf;
 
-	while (len) {
-		ssize_t n = pread(file->fd, at, len, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n == 0)
-			errno = ENODATA; /* shorter than it was when it was opened */
-		if (n <= 0) {
-			file->failure = errno;
-			return -1;
-		}
-		at += n;
-		offset += (uint64_t)n;
-		len -= (size_t)n;
-	}
-	return 0;
+	if (stream_read_at(file->fd, buf, len, offset) == 0)
+		return 0;
+	file->failure = errno;
+	return -1;
 }
 
 int object_file_from_fd(struct object_file *file, int fd)

@@ -123,7 +123,6 @@ const char *spool_failure(const struct spool *spool)
 static int read_at(void *ctx, void *buf, size_t len, uint64_t offset)
 {
 	const struct spool *spool = ctx;
-	uint8_t *at = buf;
 
 	if (offset > spool->size || len > spool->size - offset)
 		return -1;
@@ -132,18 +131,7 @@ static int read_at(void *ctx, void *buf, size_t len, uint64_t offset)
 			memcpy(buf, spool->memory.data + offset, len);
 		return 0;
 	}
-	while (len) {
-		ssize_t n = pread(spool->fd, at, len, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -1;
-		at += n;
-		offset += (uint64_t)n;
-		len -= (size_t)n;
-	}
-	return 0;
+	return stream_read_at(spool->fd, buf, len, offset);
 }
 
 struct brevis_source spool_source(const struct spool *spool)

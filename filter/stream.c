@@ -67,16 +67,17 @@ int stream_write(void *ctx, const void *data, size_t len)
 	return 0;
 }
 
-/* Reads all len bytes at an offset. A file that ends before them is damaged. */
-static int read_back(int fd, uint8_t *at, size_t len, uint64_t offset)
+int stream_read_at(int fd, void *buf, size_t len, uint64_t offset)
 {
+	uint8_t *at = buf;
+
 	while (len) {
 		ssize_t n = pread(fd, at, len, (off_t)offset);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n == 0)
-			errno = EIO;
+			errno = ENODATA;
 		if (n <= 0)
 			return -1;
 		at += n;
@@ -93,8 +94,12 @@ int stream_write_checked(int fd, const void *data, size_t len, uint64_t offset, 
 	while (len) {
 		size_t n = len < STREAM_STEP ? len : STREAM_STEP;
 
-		if (stream_write(&fd, at, n) != 0 || read_back(fd, room, n, offset) != 0)
+		if (stream_write(&fd, at, n) != 0)
 			return -1;
+		if (stream_read_at(fd, room, n, offset) != 0) {
+			errno = errno == ENODATA ? EIO : errno;
+			return -1;
+		}
 		if (memcmp(room, at, n) != 0) {
 			errno = EIO;
 			return -1;

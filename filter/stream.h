@@ -19,6 +19,11 @@ int stream_read(int fd, brevis_write_fn write, void *ctx);
 /** A brevis_write_fn whose ctx is an int *: the descriptor. errno tells why it failed. */
 int stream_write(void *fd, const void *data, size_t len);
 
+/**
+ * Reads all len bytes at an offset. Returns 0, or -1 with errno: ENODATA if the file ends before.
+ */
+int stream_read_at(int fd, void *buf, size_t len, uint64_t offset);
+
 /** Bytes that stream_write_checked writes at a time. */
 #define STREAM_STEP ((size_t)256 << 10)
 

@@ -234,8 +234,10 @@ unsigned rans_lanes_code(unsigned lanes)
 	return lanes == 1 ? 0 : lanes == 4 ? 1 : lanes == 16 ? 2 : 3;
 }
 
-int rans_units_encode(const uint16_t *shares, unsigned scale_bits, unsigned lanes,
-		      const struct rans_input *in, struct rans_units *out, struct brevis_error *err)
+/* shares as for rans_payload_encode, but codes may have none (struct rans_input). */
+static int units_encode(const uint16_t *shares, unsigned scale_bits, unsigned lanes,
+			const struct rans_input *in, struct rans_units *out,
+			struct brevis_error *err)
 {
 	struct encoder e = {.lanes = lanes, .scale_bits = scale_bits};
 	/* A word writes at most 2 bytes, and seldom so many. */
@@ -279,7 +281,7 @@ int rans_payload_encode(struct buffer *out, const uint16_t *shares, unsigned sca
 			struct brevis_error *err)
 {
 	struct rans_units units;
-	int status = rans_units_encode(shares, scale_bits, lanes, in, &units, err);
+	int status = units_encode(shares, scale_bits, lanes, in, &units, err);
 
 	*fits = false;
 	if (!status) {
@@ -329,8 +331,7 @@ int rans_tables_encode(struct buffer *out, const struct frequency_plan *plans, u
 
 	put_tables(out, plans, lanes, in);
 	if (!status)
-		status =
-			rans_units_encode(shares, plans[0].table.scale_bits, lanes, in, units, err);
+		status = units_encode(shares, plans[0].table.scale_bits, lanes, in, units, err);
 	free(shares);
 	return status;
 }

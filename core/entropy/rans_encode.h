@@ -43,22 +43,15 @@ struct rans_units {
 	struct span units;
 };
 
-/**
- * Encodes words with such shares: 1 << width of them for each table, which sum to 1 << scale_bits,
- * none of them being all of it, one table behind the other.
- */
-int rans_units_encode(const uint16_t *shares, unsigned scale_bits, unsigned lanes,
-		      const struct rans_input *in, struct rans_units *out,
-		      struct brevis_error *err);
-
 /** Appends payload size and payload. */
 void rans_units_put(struct buffer *out, const struct rans_units *units);
 void rans_units_release(struct rans_units *units);
 
 /**
- * Appends payload size and payload if they take less than `limit` bytes; shares as for
- * rans_units_encode, each word having one. *fits tells; if not, *out is as before. Failure of the
- * buffer shows in it.
+ * Appends payload size and payload if they take less than `limit` bytes. shares: 1 << width of them
+ * for each table, which sum to 1 << scale_bits, none of them being all of it, one table behind the
+ * other; each word has one. *fits tells; if not, *out is as before. Failure of the buffer shows in
+ * it.
  */
 int rans_payload_encode(struct buffer *out, const uint16_t *shares, unsigned scale_bits,
 			unsigned lanes, const struct rans_input *in, uint64_t limit, bool *fits,

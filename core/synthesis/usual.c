@@ -87,21 +87,27 @@ static void pack_low(uint8_t *to, void *low, unsigned bits, unsigned size, size_
 		kernels()->pack8(to, low, bits, (count + 7) / 8);
 }
 
+/* Flips the signs of words that begin with number `at`, if any are to be. */
+static void flip_words(const struct flipping *f, size_t at, void *words, unsigned width,
+		       size_t count)
+{
+	if (f->row_flags)
+		grid_flip_row(f->grid.columns * f->grid.inner, f->row_flags, at, words, width,
+			      count);
+	else if (f->flags)
+		grid_flip(&f->grid, f->flags, at, words, width, count);
+}
+
 /* The words of a block, flipped in *copy if they are to be. */
 static const void *block_words(const struct cutting *c, size_t at, size_t count, void *copy)
 {
 	unsigned size = word_bytes(c->in->width);
 	const void *words = (const uint8_t *)c->in->data + at * size;
-	const struct flipping *f = c->flipping;
 
-	if (!f->flags)
+	if (!c->flipping->flags)
 		return words;
 	memcpy(copy, words, count * size);
-	if (f->row_flags)
-		grid_flip_row(f->grid.columns * f->grid.inner, f->row_flags, at, copy, c->in->width,
-			      count);
-	else
-		grid_flip(&f->grid, f->flags, at, copy, c->in->width, count);
+	flip_words(c->flipping, at, copy, c->in->width, count);
 	return copy;
 }
 
@@ -305,7 +311,7 @@ static int take_flags(const struct words *in, struct flipping *out, uint64_t *sa
 		free(out->flags);
 		out->flags = NULL;
 	}
-	if (!status && flipped && grid->inner > 1 && grid->inner < 64) {
+	if (!status && flipped && grid_has_row_flags(grid)) {
 		out->row_flags = grid_row_flags(grid, out->flags);
 		status = out->row_flags ? BREVIS_OK : error_nomem(err);
 	}
@@ -441,17 +447,11 @@ static void take_sketch(struct sketch *sketch, const struct words *in)
 static int put_bytes(struct cutting *c, const struct sketch *sketch, const struct tensor_kind *kind,
 		     const struct synthesis_options *options, struct buffer *out)
 {
-	const struct flipping *f = c->flipping;
-
 	c->codes = malloc(c->in->count);
 	if (!c->codes)
 		return error_nomem(c->err);
 	memcpy(c->codes, c->in->data, c->in->count);
-	if (f->row_flags)
-		grid_flip_row(f->grid.columns * f->grid.inner, f->row_flags, 0, c->codes, 8,
-			      c->in->count);
-	else if (f->flags)
-		grid_flip(&f->grid, f->flags, 0, c->codes, 8, c->in->count);
+	flip_words(c->flipping, 0, c->codes, 8, c->in->count);
 	return put_codes(c, sketch->counts, SCALE_SIGNED, kind, options, out);
 }
 

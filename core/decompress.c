@@ -12,6 +12,7 @@
 
 #include "core/base/error.h"
 #include "core/base/pool.h"
+#include "core/base/rings.h"
 
 struct decode_job {
 	const struct brevis_archive *archive;
@@ -34,25 +35,11 @@ static void run(void *arg, unsigned worker)
 						    &job->err);
 }
 
-/*
- * Jobs are used in turn. Small pieces have a ring of their own, with many jobs: handing over each
- * takes almost as long as decoding it, so workers shall not have to wait for the next.
- */
-#define SMALL_PIECE (64u << 10)
-#define SMALL_JOBS  64
-
-struct job_ring {
-	struct decode_job *jobs;
-	size_t count;
-	size_t next;
-};
-
 struct decoding {
 	const struct brevis_archive *archive;
 	const struct piece_taker *taker;
 	struct pool *pool;
-	struct job_ring large;
-	struct job_ring small;
+	struct rings rings;         /* of struct decode_job */
 	struct piece_buffer before; /* the piece that was taken last, if one is chained to it */
 	struct brevis_error *err;
 };
@@ -93,12 +80,13 @@ static uint8_t *place_of(const struct decoding *d, uint64_t i)
 	return (uintptr_t)place % alignment == 0 ? place : NULL;
 }
 
-/* Bytes are never small: their buffers are exchanged with those of what is before them. */
-static struct job_ring *ring_of(struct decoding *d, uint64_t i)
+/* Bytes count as large as they can be: their buffers are exchanged with those of what is before
+ * them. */
+static size_t size_of(const struct decoding *d, uint64_t i)
 {
 	const struct record_head *head = &d->archive->records[d->archive->pieces[i].record].head;
 
-	return record_is_bytes(head) || head->raw_size > SMALL_PIECE ? &d->large : &d->small;
+	return record_is_bytes(head) ? RECORD_RAW_MAX : head->raw_size;
 }
 
 static int decode_pieces(struct decoding *d, uint64_t count)
@@ -107,8 +95,7 @@ static int decode_pieces(struct decoding *d, uint64_t count)
 	int status = BREVIS_OK;
 
 	for (i = 0; i < count && !status; i++) {
-		struct job_ring *ring = ring_of(d, i);
-		struct decode_job *job = &ring->jobs[ring->next++ % ring->count];
+		struct decode_job *job = rings_next(&d->rings, size_of(d, i));
 
 		while (job->submitted && !status)
 			status = deliver(d);
@@ -127,48 +114,43 @@ static int decode_pieces(struct decoding *d, uint64_t count)
 	return status;
 }
 
-static int ring_init(struct job_ring *ring, size_t count, const struct brevis_archive *archive)
+static int init(struct decoding *d, unsigned threads)
 {
 	size_t i;
 
-	ring->jobs = calloc(count, sizeof(*ring->jobs));
-	if (!ring->jobs)
-		return -1;
-	ring->count = count;
-	for (i = 0; i < count; i++)
-		ring->jobs[i].archive = archive;
-	return 0;
+	if (rings_init(&d->rings, threads, sizeof(struct decode_job)))
+		return error_nomem(d->err);
+	for (i = 0; i < d->rings.count; i++)
+		((struct decode_job *)rings_at(&d->rings, i))->archive = d->archive;
+	d->pool = pool_new(threads, d->rings.count, run);
+	return d->pool ? BREVIS_OK : error_nomem(d->err);
 }
 
-static void ring_release(struct job_ring *ring, struct hasher *hasher)
+static void release(struct decoding *d)
 {
 	size_t i;
 
-	for (i = 0; i < ring->count; i++) {
-		hasher_wait(hasher, ring->jobs[i].ticket);
-		piece_buffer_release(&ring->jobs[i].buffer);
+	/* First whoever reads what is freed then. */
+	pool_free(d->pool);
+	for (i = 0; i < d->rings.count; i++) {
+		struct decode_job *job = rings_at(&d->rings, i);
+
+		hasher_wait(d->taker->hasher, job->ticket);
+		piece_buffer_release(&job->buffer);
 	}
-	free(ring->jobs);
+	rings_release(&d->rings);
+	piece_buffer_release(&d->before);
 }
 
 int decompress_pieces(const struct brevis_archive *archive, uint64_t count, unsigned threads,
 		      const struct piece_taker *taker, struct brevis_error *err)
 {
 	struct decoding d = {.archive = archive, .taker = taker, .err = err};
-	/* A piece for each worker, one that is being written, and one that is being hashed. */
-	size_t large = threads > 1 ? threads + 2 : 1;
-	size_t small = threads > 1 ? SMALL_JOBS : 1;
-	int status;
+	int status = init(&d, threads);
 
-	d.pool = pool_new(threads, large + small, run);
-	if (!d.pool || ring_init(&d.large, large, archive) || ring_init(&d.small, small, archive))
-		status = error_nomem(err);
-	else
+	if (!status)
 		status = decode_pieces(&d, count);
-	pool_free(d.pool);
-	ring_release(&d.large, taker->hasher);
-	ring_release(&d.small, taker->hasher);
-	piece_buffer_release(&d.before);
+	release(&d);
 	return status;
 }
 

@@ -68,12 +68,24 @@ static struct ticket *ticket_at(struct pool *pool, size_t number)
 	return &pool->ring[number % pool->capacity];
 }
 
+/* Runs the next job that waits. With the lock, which is open meanwhile. */
+static void run_next(struct pool *pool, unsigned worker)
+{
+	size_t number = pool->started++;
+	struct ticket *ticket = ticket_at(pool, number);
+
+	pthread_mutex_unlock(&pool->lock);
+	pool->run(ticket->job, worker);
+	pthread_mutex_lock(&pool->lock);
+	ticket->done = true;
+	if (number == pool->taken)
+		pthread_cond_signal(&pool->done);
+}
+
 static void *work(void *arg)
 {
 	struct worker *worker = arg;
 	struct pool *pool = worker->pool;
-	struct ticket *ticket;
-	size_t number;
 
 	pthread_mutex_lock(&pool->lock);
 	for (;;) {
@@ -81,14 +93,7 @@ static void *work(void *arg)
 			pthread_cond_wait(&pool->work, &pool->lock);
 		if (pool->stopping)
 			break;
-		number = pool->started++;
-		ticket = ticket_at(pool, number);
-		pthread_mutex_unlock(&pool->lock);
-		pool->run(ticket->job, worker->number);
-		pthread_mutex_lock(&pool->lock);
-		ticket->done = true;
-		if (number == pool->taken)
-			pthread_cond_signal(&pool->done);
+		run_next(pool, worker->number);
 	}
 	pthread_mutex_unlock(&pool->lock);
 	return NULL;
@@ -131,7 +136,7 @@ struct pool *pool_new(unsigned threads, size_t capacity, void (*run)(void *job, 
 		return NULL;
 	}
 	if (threads > 1)
-		start_workers(pool, threads);
+		start_workers(pool, threads - 1);
 	return pool;
 }
 
@@ -176,8 +181,12 @@ void *pool_take(struct pool *pool)
 	if (!pool_pending(pool))
 		return NULL;
 	pthread_mutex_lock(&pool->lock);
-	while (!ticket->done)
-		pthread_cond_wait(&pool->done, &pool->lock);
+	while (!ticket->done) {
+		if (pool->started < pool->submitted)
+			run_next(pool, pool->worker_count);
+		else
+			pthread_cond_wait(&pool->done, &pool->lock);
+	}
 	pool->taken++;
 	pthread_mutex_unlock(&pool->lock);
 	return ticket->job;

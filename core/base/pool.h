@@ -21,9 +21,10 @@ struct pool;
 unsigned pool_threads(unsigned wanted);
 
 /**
- * Starts threads workers, each of which calls run(job, worker) for one job after another; worker is
- * its number, from 0. At most capacity jobs can be under way. With one thread (or if none can be
- * started) pool_submit runs the job itself, as worker 0. Returns NULL when memory is short.
+ * Makes a pool of so many threads, the owner's among them: it runs jobs while it would wait in
+ * pool_take. Each calls run(job, worker) for one job after another; worker is its number, from 0.
+ * At most capacity jobs can be under way. With one thread (or if none can be started) pool_submit
+ * runs the job itself, as worker 0. Returns NULL when memory is short.
  */
 struct pool *pool_new(unsigned threads, size_t capacity, void (*run)(void *job, unsigned worker));
 
@@ -36,7 +37,8 @@ void pool_submit(struct pool *pool, void *job);
 /** True if there is an oldest job and pool_take would not wait for it. */
 bool pool_ready(struct pool *pool);
 
-/** Waits for the oldest job to be finished and gives it back; NULL if there is none. */
+/** Waits for the oldest job to be finished, running others meanwhile, and gives it back; NULL if
+ * there is none. */
 void *pool_take(struct pool *pool);
 
 /** Waits for the jobs that are running; those not started yet are never run. */

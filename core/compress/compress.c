@@ -24,29 +24,17 @@
 #include "core/base/error.h"
 #include "core/compress/encoder.h"
 
-/* Small pieces that can be under way. */
-#define SMALL_JOBS 64
-
-static int ring_init(struct job_ring *ring, size_t count, const struct encode_frame *frame)
+/* Makes the jobs, and the pool that they are for. */
+static int make_jobs(struct brevis_encoder *e, struct brevis_error *err)
 {
 	size_t i;
 
-	ring->jobs = calloc(count, sizeof(*ring->jobs));
-	if (!ring->jobs)
-		return -1;
-	ring->count = count;
-	for (i = 0; i < count; i++)
-		ring->jobs[i].frame = frame;
-	return 0;
-}
-
-static void ring_release(struct job_ring *ring)
-{
-	size_t i;
-
-	for (i = 0; i < ring->count; i++)
-		encode_job_release(&ring->jobs[i]);
-	free(ring->jobs);
+	if (rings_init(&e->rings, e->threads, sizeof(struct encode_job)))
+		return error_nomem(err);
+	for (i = 0; i < e->rings.count; i++)
+		((struct encode_job *)rings_at(&e->rings, i))->frame = &e->frame;
+	e->pool = pool_new(e->threads, e->rings.count, encode_job_run);
+	return e->pool ? BREVIS_OK : error_nomem(err);
 }
 
 /* Makes all that has to be allocated. */
@@ -54,20 +42,15 @@ static int allocate(struct brevis_encoder *e, const struct brevis_encode_options
 		    struct brevis_error *err)
 {
 	bool hashes = !options->codec_only && !options->original_sha256;
-	/* One piece for each worker, one that is ready for it, one that grows. */
-	size_t large = e->threads > 1 ? e->threads + 2 : 1;
-	size_t small = e->threads > 1 ? SMALL_JOBS : 1;
 
 	e->frame.decoders = calloc(e->threads, sizeof(*e->frame.decoders));
 	e->keyer = content_keyer_new();
 	e->checksum = checksum64_stream_new();
 	e->hasher = hashes ? hasher_new(e->threads > 1) : NULL;
-	e->pool = pool_new(e->threads, large + small, encode_job_run);
-	if (ring_init(&e->large, large, &e->frame) || ring_init(&e->small, small, &e->frame) ||
-	    !e->frame.decoders || !e->keyer || !e->checksum || (hashes && !e->hasher) || !e->pool)
+	if (!e->frame.decoders || !e->keyer || !e->checksum || (hashes && !e->hasher))
 		return error_nomem(err);
 	checksum64_stream_begin(e->checksum);
-	return BREVIS_OK;
+	return make_jobs(e, err);
 }
 
 int brevis_encoder_new(const struct brevis_encode_options *options, brevis_write_fn write,
@@ -116,8 +99,9 @@ void brevis_encoder_free(struct brevis_encoder *e)
 	pool_free(e->pool);
 	hasher_free(e->hasher);
 	archive_writer_release(&e->writer);
-	ring_release(&e->large);
-	ring_release(&e->small);
+	for (i = 0; i < e->rings.count; i++)
+		encode_job_release(rings_at(&e->rings, i));
+	rings_release(&e->rings);
 	for (i = 0; e->frame.decoders && i < e->threads; i++)
 		record_decoder_release(&e->frame.decoders[i]);
 	free(e->frame.decoders);

@@ -8,23 +8,11 @@
 #include "core/base/digest.h"
 #include "core/base/hasher.h"
 #include "core/base/pool.h"
+#include "core/base/rings.h"
 #include "core/compress/encode_job.h"
 #include "core/compress/guide.h"
 #include "core/compress/revisions.h"
 #include "core/compress/window.h"
-
-/** Pieces of at most so many bytes are small. */
-#define SMALL_PIECE (64u << 10)
-
-/**
- * Jobs that are filled, submitted and taken back in turn. Small pieces have many: handing over each
- * takes almost as long as encoding it, so workers shall not have to wait for the next.
- */
-struct job_ring {
-	struct encode_job *jobs;
-	size_t count;
-	size_t next; /* the job of the next piece */
-};
 
 enum encoder_phase { FOLLOWING, GATHERING, WRITING };
 
@@ -48,8 +36,7 @@ struct brevis_encoder {
 	struct buffer before; /* what a chained record of the next piece would refer to */
 	uint64_t reused_count;
 	struct pool *pool;
-	struct job_ring large;
-	struct job_ring small;      /* of small pieces */
+	struct rings rings;         /* of struct encode_job */
 	struct encode_job *growing; /* the job of the growing piece */
 	struct hasher *hasher;      /* of the original; NULL: nobody wants its digest */
 	const uint8_t *original_sha256;

@@ -47,8 +47,7 @@ int records_deliver(struct brevis_encoder *e, struct brevis_error *err)
 
 int records_begin(struct brevis_encoder *e, size_t expected, struct brevis_error *err)
 {
-	struct job_ring *ring = expected > SMALL_PIECE ? &e->large : &e->small;
-	struct encode_job *job = &ring->jobs[ring->next];
+	struct encode_job *job = rings_next(&e->rings, expected);
 	int status = BREVIS_OK;
 
 	while (job->submitted && !status)
@@ -58,7 +57,6 @@ int records_begin(struct brevis_encoder *e, size_t expected, struct brevis_error
 	/* Its buffers are free once both hashers have read them. */
 	hasher_wait(e->hasher, job->hashed);
 	hasher_wait(e->writer.hasher, job->written);
-	ring->next = (ring->next + 1) % ring->count;
 	e->growing = job;
 	job->head.raw_size = 0;
 	return BREVIS_OK;

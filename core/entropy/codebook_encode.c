@@ -103,8 +103,8 @@ uint64_t codebook_cheapest(const struct codebook *codebook, const struct tally *
 
 uint64_t codebook_tally_cost(const struct codebook *codebook, const struct tally *tally)
 {
-	/* Op byte, number, lanes and the payload's size; of each lane's state 24 bits are lost. */
-	uint64_t parameters = 8 * 5 + 24 * (uint64_t)rans_lanes(tally->count);
+	/* Op byte, number, lanes and the payload's size. */
+	uint64_t parameters = 8 * 5 + rans_lanes_cost(rans_lanes(tally->count));
 	unsigned number;
 	uint64_t best = codebook_cheapest(codebook, tally, &number);
 

@@ -100,23 +100,13 @@ static int parse_huffman(struct span *in, struct literal *out, struct brevis_err
 /* Takes what both rANS codings have behind their tables. */
 static int take_rans_payload(struct span *in, struct literal *out, struct brevis_error *err)
 {
-	unsigned i;
+	uint32_t states[RANS_LANES_MAX];
+	struct span payload;
+	unsigned tail;
 	int status = take_sized_payload(in, out, err);
 
-	if (status)
-		return status;
-	if (span_left(&out->payload) < 4 * out->lanes || span_left(&out->payload) % 2)
-		return error_set(err, BREVIS_E_FORMAT,
-				 "rANS literal: a payload of %zu bytes for %u lanes",
-				 span_left(&out->payload), out->lanes);
-	for (i = 0; i < out->lanes; i++) {
-		uint32_t state = load_le32(out->payload.at + 4 * (size_t)i);
-
-		if (state < RANS_LOW || state >= RANS_HIGH)
-			return error_set(err, BREVIS_E_FORMAT,
-					 "rANS literal: state of lane %u is out of range", i);
-	}
-	return BREVIS_OK;
+	payload = out->payload;
+	return status ? status : rans_payload_read(&payload, out->lanes, &tail, states, err);
 }
 
 /* Parameters and `tables` tables, then the payload. */

@@ -178,8 +178,7 @@ static uint64_t rans_bits(const struct summary *s, size_t count)
 {
 	uint64_t bits = (s->rans + s->raised * LOG2_E) >> LOG2_FRACTION;
 
-	/* Of each lane's state, 24 bits are no information. */
-	return bits + 24 * rans_lanes(count);
+	return bits + rans_lanes_cost(rans_lanes(count));
 }
 
 uint64_t tally_cost(const struct tally *t)

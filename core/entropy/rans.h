@@ -3,6 +3,10 @@
  * rANS with states in [2^15, 2^31), renormalised by 16-bit units, in 1, 4, 16 or 64 interleaved
  * lanes: word i of the literal belongs to lane i mod lanes. A routed literal has several tables,
  * and each of its words a class that says which one is its own.
+ *
+ * The last words of each lane, as many of all as the payload says, are its tail. The last one is
+ * the state that encoding begins with, which has room for the others without giving off units; then
+ * RANS_LOW is added. So a lane does not cost the bits that it would begin with otherwise.
  */
 #ifndef CORE_ENTROPY_RANS_H
 #define CORE_ENTROPY_RANS_H
@@ -13,9 +17,18 @@
 
 #define RANS_LANES_MAX KERNEL_LANES_MAX
 
-/** Bounds of a state; the lower one is its value before the first and after the last word. */
-#define RANS_LOW  KERNEL_STATE_LOW
-#define RANS_HIGH (UINT32_C(1) << 31)
+/** Bounds of a state, but within the tail: there it is less than their difference. */
+#define RANS_LOW_BITS 15
+#define RANS_LOW      KERNEL_STATE_LOW
+#define RANS_HIGH     (UINT32_C(1) << 31)
+_Static_assert(RANS_LOW == UINT32_C(1) << RANS_LOW_BITS, "states of kernels");
+
+/** Bits of the number of words of a lane's tail, and the most that there can be. */
+#define RANS_TAIL_BITS 4
+#define RANS_TAIL_MAX  ((1u << RANS_TAIL_BITS) - 1)
+
+/** Bits of the number by which a state's bits exceed those of RANS_LOW. */
+#define RANS_EXCESS_BITS 4
 
 /**
  * A decoding table of more than 1 << FREQUENCY_BITS_MIN slots has at most this many for each word
@@ -42,7 +55,10 @@ struct rans_decoder {
 	unsigned scale_bits;
 	unsigned lanes;
 	unsigned lane; /* of the next word */
-	bool failed;   /* sticky: a unit was wanted past the end */
+	size_t main;   /* words left before the tail */
+	size_t tail;   /* words left in it, of all lanes */
+	bool in_tail;
+	bool failed; /* sticky: a unit was wanted past the end */
 	uint32_t states[RANS_LANES_MAX];
 	const void *slots; /* those below, or the codebook's */
 	uint64_t own_slots[];
@@ -67,6 +83,13 @@ unsigned rans_lanes_of(unsigned code);
  */
 int rans_parameters_read(struct span *in, struct frequency_table *table, unsigned *lanes,
 			 struct brevis_error *err);
+
+/**
+ * Reads what a payload begins with: of how many words the tail of a lane is, and the initial
+ * states. *payload then has the units left.
+ */
+int rans_payload_read(struct span *payload, unsigned lanes, unsigned *tail,
+		      uint32_t states[RANS_LANES_MAX], struct brevis_error *err);
 
 /** Bytes of a decoder for this literal. */
 size_t rans_decoder_size(const struct literal *literal);

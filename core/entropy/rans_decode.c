@@ -33,6 +33,26 @@ int rans_parameters_read(struct span *in, struct frequency_table *table, unsigne
 	return BREVIS_OK;
 }
 
+int rans_payload_read(struct span *payload, unsigned lanes, unsigned *tail,
+		      uint32_t states[RANS_LANES_MAX], struct brevis_error *err)
+{
+	size_t size = span_left(payload);
+	struct bit_reader bits;
+	unsigned i;
+
+	bit_reader_init(&bits, *payload);
+	*tail = (unsigned)bit_read(&bits, RANS_TAIL_BITS);
+	for (i = 0; i < lanes; i++) {
+		unsigned excess = (unsigned)bit_read(&bits, RANS_EXCESS_BITS);
+
+		states[i] = RANS_LOW << excess | (uint32_t)bit_read(&bits, RANS_LOW_BITS + excess);
+	}
+	if (bits.in.failed || !bit_reader_end(&bits, payload) || span_left(payload) % 2)
+		return error_set(err, BREVIS_E_FORMAT,
+				 "rANS literal: a payload of %zu bytes for %u lanes", size, lanes);
+	return BREVIS_OK;
+}
+
 size_t rans_slots_size(unsigned width, unsigned scale_bits)
 {
 	size_t entry = rans_is_short(width, scale_bits) ? sizeof(uint32_t) : sizeof(uint64_t);
@@ -137,13 +157,19 @@ int rans_decoder_init(struct rans_decoder *d, const struct literal *literal,
 
 void rans_decoder_rewind(struct rans_decoder *d, const struct literal *literal)
 {
-	unsigned i;
+	struct span payload = literal->payload;
+	unsigned tail;
+	size_t all;
 
-	d->at = literal->payload.at;
+	/* That was checked when it was parsed. */
+	rans_payload_read(&payload, d->lanes, &tail, d->states, NULL);
+	all = (size_t)tail * d->lanes;
+	d->at = payload.at;
 	d->lane = 0;
+	d->tail = literal->count < all ? literal->count : all;
+	d->main = literal->count - d->tail;
+	d->in_tail = false;
 	d->failed = false;
-	for (i = 0; i < d->lanes; i++, d->at += 4)
-		d->states[i] = load_le32(d->at);
 }
 
 /* How a loop looks symbols up. Constant where it is inlined. */
@@ -286,17 +312,60 @@ static size_t decode_groups(struct rans_decoder *d, const struct lookup *l, void
 	return decode_many(d, l, words, word_bytes(d->width), i, count);
 }
 
+/* Decodes words before the tail. */
+static void decode_main(struct rans_decoder *d, const struct lookup *l, void *words, size_t count)
+{
+	size_t lead = (d->lanes - d->lane) % d->lanes;
+	size_t done = lead < count ? lead : count;
+
+	decode_checked(d, l, words, 0, done);
+	done = decode_groups(d, l, words, done, count);
+	decode_checked(d, l, words, done, count);
+	d->main -= count;
+}
+
+/* The last word of a lane: what is left of its state, if that is a word. */
+static uint32_t take_last(struct rans_decoder *d)
+{
+	uint32_t x = d->states[d->lane];
+	bool is_word = x < UINT32_C(1) << d->width;
+
+	d->states[d->lane] = is_word ? 0 : x;
+	return is_word ? x : 0;
+}
+
+/* Decodes words of the tail, for which states shrink. */
+static void decode_tail(struct rans_decoder *d, const struct lookup *l, void *words, size_t first,
+			size_t end)
+{
+	unsigned size = word_bytes(d->width), j;
+	uint32_t symbol;
+	size_t i;
+
+	for (j = 0; j < d->lanes && !d->in_tail; j++)
+		d->states[j] -= RANS_LOW;
+	d->in_tail = true;
+	for (i = first; i < end; i++) {
+		if (d->tail-- > d->lanes)
+			d->states[d->lane] = advance(l, i, d->states[d->lane], &symbol);
+		else
+			symbol = take_last(d);
+		d->lane = (d->lane + 1) % d->lanes;
+		word_set(words, size, i, symbol);
+	}
+}
+
 int rans_decode(struct rans_decoder *d, void *words, const uint8_t *classes, size_t count,
 		struct brevis_error *err)
 {
 	struct lookup l = {d->slots, classes, d->scale_bits,
 			   rans_is_short(d->width, d->scale_bits)};
-	size_t lead = (d->lanes - d->lane) % d->lanes;
-	size_t done = lead < count ? lead : count;
+	size_t before = count < d->main ? count : d->main;
 
-	decode_checked(d, &l, words, 0, done);
-	done = decode_groups(d, &l, words, done, count);
-	decode_checked(d, &l, words, done, count);
+	if (before)
+		decode_main(d, &l, words, before);
+	if (before < count)
+		decode_tail(d, &l, words, before, count);
 	if (d->failed)
 		return error_set(err, BREVIS_E_FORMAT, "rANS literal: cut short");
 	return BREVIS_OK;
@@ -306,17 +375,19 @@ size_t rans_decode_join(struct rans_decoder *d, const uint8_t *classes, uint8_t 
 			size_t count, unsigned width, struct kernel_join *join)
 {
 	const struct kernels *k = kernels();
-	size_t groups = count / KERNEL_LANES_MAX;
+	size_t groups = (count < d->main ? count : d->main) / KERNEL_LANES_MAX;
 
 	if (d->lane)
 		return 0;
 	groups = (width == 16 ? k->decode16 : k->decode32)(
 		d->slots, d->scale_bits, d->states, &d->at, d->end, classes, codes, groups, join);
+	d->main -= groups * KERNEL_LANES_MAX;
 	return groups * KERNEL_LANES_MAX;
 }
 
 int rans_decoder_finish(const struct rans_decoder *d, struct brevis_error *err)
 {
+	uint32_t last = d->in_tail ? 0 : RANS_LOW;
 	unsigned i;
 
 	if (d->failed)
@@ -324,7 +395,7 @@ int rans_decoder_finish(const struct rans_decoder *d, struct brevis_error *err)
 	if (d->at != d->end)
 		return error_set(err, BREVIS_E_FORMAT, "rANS literal: bytes after the last word");
 	for (i = 0; i < d->lanes; i++)
-		if (d->states[i] != RANS_LOW)
+		if (d->states[i] != last)
 			return error_set(err, BREVIS_E_FORMAT,
 					 "rANS literal: lane %u does not end as it must", i);
 	return BREVIS_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/entropy/rans_encode.h"
 
+#include "core/base/bits.h"
 #include "core/base/bytes.h"
 #include "core/base/error.h"
 #include "core/entropy/log2.h"
@@ -19,20 +20,22 @@ struct symbol_code {
 
 unsigned rans_lanes(size_t count)
 {
-	/*
-	 * A lane costs about 3 bytes that one stream would not: of the literals of this many words
-	 * up to half a percent, of all that whole files take less than a 2000th.
-	 */
-	return count < 1024 ? 1 : count < 10240 ? 4 : count < 65536 ? 16 : 64;
+	/* A lane costs about half a byte that one stream would not. */
+	return count < 512 ? 1 : count < 2048 ? 4 : count < 8192 ? 16 : 64;
 }
 
 uint64_t rans_payload_bound(uint64_t bits, unsigned lanes)
 {
-	uint64_t payload = 4 * (uint64_t)lanes;
+	/*
+	 * A state takes 3 bits more than it holds. Its tail may be lucky: the last word costs
+	 * nothing if it is 0; so can the roundings of states be.
+	 */
+	uint64_t least = RANS_TAIL_BITS + (uint64_t)lanes * (RANS_EXCESS_BITS + RANS_LOW_BITS);
+	uint64_t luck = (uint64_t)lanes * (FREQUENCY_BITS_MAX + 1), payload;
 
-	/* The roundings of states may be lucky, and a state holds up to 16 bits of the words. */
 	bits -= bits >> 12;
-	payload += bits > 16 * lanes ? (bits - 16 * lanes) / 8 : 0;
+	bits -= luck < bits ? luck : bits;
+	payload = ((bits > least ? bits : least) + 7) / 8;
 	return varint_size(payload) + payload;
 }
 
@@ -113,8 +116,6 @@ static bool encoder_init(struct encoder *e, const uint16_t *shares, const struct
 	unsigned i;
 
 	e->width = in->width;
-	for (i = 0; i < e->lanes; i++)
-		e->states[i] = RANS_LOW;
 	if (e->lanes >= RANS_KERNEL_LANES && rans_is_short(in->width, e->scale_bits))
 		return fill_entries(e, shares, in->tables);
 	e->codes = malloc((sizeof(*e->codes) << in->width) * in->tables);
@@ -209,11 +210,75 @@ static uint8_t *encode_kernel(struct encoder *e, uint8_t *codes, size_t count,
 				 groups);
 }
 
-/* Encodes all words backwards from `to`, block by block. */
-static uint8_t *encode_words(struct encoder *e, const struct rans_input *in, uint8_t *to)
+/* Where a word's code is looked up. A code that has no share becomes 255. */
+static size_t place_of(const struct encoder *e, void *words, size_t i, unsigned class)
+{
+	size_t word = word_get(words, word_bytes(e->width), i);
+	size_t at = ((size_t) class << (e->entries ? RANS_CODE_BITS : e->width)) + word;
+
+	if (!e->entries || e->entries[at] & 0xffff)
+		return at;
+	word_set(words, 1, i, 255);
+	return at | 255;
+}
+
+/* The state behind a word of the tail, beside which nothing was given off. */
+static uint64_t grow(const struct encoder *e, size_t at, uint32_t x)
+{
+	uint32_t slots = 1u << e->scale_bits, share, start;
+
+	if (e->entries) {
+		share = e->entries[at] & 0xffff;
+		start = e->entries[at] >> 16;
+	} else {
+		share = slots - e->codes[at].others;
+		start = e->codes[at].start - (share > 1 ? 0 : slots - 1);
+	}
+	return ((uint64_t)(x / share) << e->scale_bits) + x % share + start;
+}
+
+/*
+ * Encodes the tail: as many words of each lane as all lanes' states have room for. Returns how many
+ * words are left.
+ */
+static size_t encode_tail(struct encoder *e, const struct rans_input *in, unsigned *tail)
+{
+	uint8_t classes[RANS_TAIL_MAX * RANS_LANES_MAX] = {0};
+	size_t most = (size_t)RANS_TAIL_MAX * e->lanes, end = in->count, begin, i;
+	size_t first = end > most ? end - most : 0;
+	bool fits = true;
+	unsigned j;
+
+	if (in->classify)
+		in->classify(in->ctx, first, classes, end - first);
+	for (*tail = 0; end > first && fits; end = fits ? begin : end, *tail += fits) {
+		uint32_t states[RANS_LANES_MAX];
+
+		begin = end > e->lanes ? end - e->lanes : 0;
+		memcpy(states, e->states, sizeof(states));
+		for (i = begin; i < end; i++) {
+			uint32_t *x = &states[i % e->lanes];
+			size_t at = place_of(e, in->words, i, classes[i - first]);
+			/* A lane's last word is its first state. */
+			uint64_t next = *tail ? grow(e, at, *x)
+					      : word_get(in->words, word_bytes(e->width), i);
+
+			fits = fits && next < RANS_HIGH - RANS_LOW;
+			*x = (uint32_t)next;
+		}
+		if (fits)
+			memcpy(e->states, states, sizeof(states));
+	}
+	for (j = 0; j < e->lanes; j++)
+		e->states[j] += RANS_LOW;
+	return end;
+}
+
+/* Encodes the words before the tail backwards from `to`, block by block. */
+static uint8_t *encode_words(struct encoder *e, const struct rans_input *in, size_t end,
+			     uint8_t *to)
 {
 	uint8_t classes[RANS_BLOCK_WORDS];
-	size_t end = in->count;
 
 	while (end) {
 		size_t first = (end - 1) / RANS_BLOCK_WORDS * RANS_BLOCK_WORDS;
@@ -240,6 +305,7 @@ static int units_encode(const uint16_t *shares, unsigned scale_bits, unsigned la
 			struct brevis_error *err)
 {
 	struct encoder e = {.lanes = lanes, .scale_bits = scale_bits};
+	size_t left;
 	/* A word writes at most 2 bytes, and seldom so many. */
 	size_t room = 2 * in->count + KERNEL_GROUP_BYTES;
 	int status = BREVIS_OK;
@@ -250,7 +316,8 @@ static int units_encode(const uint16_t *shares, unsigned scale_bits, unsigned la
 		goto out;
 	}
 	out->units.end = out->memory + room;
-	out->units.at = encode_words(&e, in, out->memory + room);
+	left = encode_tail(&e, in, &out->tail);
+	out->units.at = encode_words(&e, in, left, out->memory + room);
 	memcpy(out->states, e.states, sizeof(e.states));
 out:
 	free(e.codes);
@@ -258,15 +325,37 @@ out:
 	return status;
 }
 
-void rans_units_put(struct buffer *out, const struct rans_units *units)
+static unsigned excess_of(uint32_t state)
 {
-	uint8_t *states;
+	return bit_length(state) - bit_length(RANS_LOW);
+}
+
+/* Bytes of a payload. */
+static uint64_t payload_size(const struct rans_units *units)
+{
+	size_t bits = RANS_TAIL_BITS;
 	unsigned i;
 
-	buffer_varint(out, 4 * (uint64_t)units->lanes + span_left(&units->units));
-	states = buffer_extend(out, 4 * (size_t)units->lanes);
-	for (i = 0; states && i < units->lanes; i++)
-		store_le32(states + 4 * (size_t)i, units->states[i]);
+	for (i = 0; i < units->lanes; i++)
+		bits += RANS_EXCESS_BITS + RANS_LOW_BITS + excess_of(units->states[i]);
+	return (bits + 7) / 8 + span_left(&units->units);
+}
+
+void rans_units_put(struct buffer *out, const struct rans_units *units)
+{
+	struct bit_writer bits;
+	unsigned i;
+
+	buffer_varint(out, payload_size(units));
+	bit_writer_init(&bits, out);
+	bit_write(&bits, units->tail, RANS_TAIL_BITS);
+	for (i = 0; i < units->lanes; i++) {
+		unsigned excess = excess_of(units->states[i]);
+
+		bit_write(&bits, excess, RANS_EXCESS_BITS);
+		bit_write(&bits, units->states[i] ^ RANS_LOW << excess, RANS_LOW_BITS + excess);
+	}
+	bit_writer_flush(&bits);
 	buffer_append(out, units->units.at, span_left(&units->units));
 }
 
@@ -285,7 +374,7 @@ int rans_payload_encode(struct buffer *out, const uint16_t *shares, unsigned sca
 
 	*fits = false;
 	if (!status) {
-		uint64_t size = 4 * (uint64_t)lanes + span_left(&units.units);
+		uint64_t size = payload_size(&units);
 
 		*fits = varint_size(size) + size < limit;
 	}

@@ -9,6 +9,12 @@
 /** Lanes that suit this many words. */
 unsigned rans_lanes(size_t count);
 
+/** Bits that lanes take beside those of the words. */
+static inline uint64_t rans_lanes_cost(unsigned lanes)
+{
+	return RANS_TAIL_BITS + RANS_EXCESS_BITS * (uint64_t)lanes;
+}
+
 /** The number that stands for so many lanes in the bytes. */
 unsigned rans_lanes_code(unsigned lanes);
 
@@ -38,6 +44,7 @@ struct rans_input {
 /** A payload that is still to be put in its place. Release with rans_units_release. */
 struct rans_units {
 	unsigned lanes;
+	unsigned tail; /* words of each lane */
 	uint32_t states[RANS_LANES_MAX];
 	uint8_t *memory;
 	struct span units;

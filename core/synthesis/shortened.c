@@ -80,7 +80,8 @@ static int put_halves(const struct words *in, unsigned zeros, const struct tenso
 		return error_nomem(err);
 	program_put_merge(out, halves ? whole : widths, halves ? 2 : 3);
 	take_upper(in->data, part, in->count);
-	status = usual_program(&upper, kind, options, out, usual, err);
+	/* With a flip it would be nested too deeply. */
+	status = usual_program(&upper, kind, options, false, out, usual, err);
 	if (!status && *usual && !halves) {
 		take_middle(in->data, part, in->count, zeros);
 		status = literal_encode(out, part, HALF - zeros, in->count, NULL, err);
@@ -102,7 +103,7 @@ int shortened_program(const struct words *in, const struct tensor_kind *kind,
 	unsigned zeros = zeros_of(in, kind);
 
 	if (!zeros)
-		return usual_program(in, kind, options, out, usual, err);
+		return usual_program(in, kind, options, true, out, usual, err);
 	return put_halves(in, zeros, kind, options, out, usual, err);
 }
 

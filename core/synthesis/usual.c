@@ -535,8 +535,8 @@ static int try_unflipped(const struct cutting *flipped, const struct sketch *ske
 }
 
 int usual_program(const struct words *in, const struct tensor_kind *kind,
-		  const struct synthesis_options *options, struct buffer *out, enum usual *usual,
-		  struct brevis_error *err)
+		  const struct synthesis_options *options, bool flips, struct buffer *out,
+		  enum usual *usual, struct brevis_error *err)
 {
 	struct flipping flipping = {.flags = NULL};
 	struct cutting c = {.in = in, .flipping = &flipping, .err = err};
@@ -557,7 +557,7 @@ int usual_program(const struct words *in, const struct tensor_kind *kind,
 	share_cut(sketch, in, options->codebook, &c.cut);
 	/* It is in doubt, too, where signs may tell something of other bits. */
 	tries = in->count < FLIP_FEW || !plain;
-	if (options->preset != BREVIS_PRESET_FAST)
+	if (flips && options->preset != BREVIS_PRESET_FAST)
 		status = find_flips(in, kind, sketch, &flipping, &c.cut,
 				    tries ? 0 : FLIP_MARGIN + c.cut.cost / FLIP_PART, err);
 	if (!status)

@@ -24,11 +24,12 @@ enum usual {
 
 /**
  * Appends the usual program for `in`, words of 8, 16 or 32 bits in the machine's order, but nothing
- * with USUAL_NONE. The fast preset's is never smaller than another one's. Deterministic.
+ * with USUAL_NONE. flips: whether it may begin with one; without, it is of one level less. The fast
+ * preset's is never smaller than another one's. Deterministic.
  */
 int usual_program(const struct words *in, const struct tensor_kind *kind,
-		  const struct synthesis_options *options, struct buffer *out, enum usual *usual,
-		  struct brevis_error *err);
+		  const struct synthesis_options *options, bool flips, struct buffer *out,
+		  enum usual *usual, struct brevis_error *err);
 
 /** Guesses from some of the words whether usual_program writes them and a search is not needed. */
 bool usual_applies(const struct words *in, const struct tensor_kind *kind);

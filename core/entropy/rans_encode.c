@@ -20,8 +20,8 @@ struct symbol_code {
 
 unsigned rans_lanes(size_t count)
 {
-	/* A lane costs about half a byte that one stream would not. */
-	return count < 512 ? 1 : count < 2048 ? 4 : count < 8192 ? 16 : 64;
+	/* A lane costs about a byte that one stream would not. */
+	return count < 1024 ? 1 : count < 2048 ? 4 : count < 8192 ? 16 : 64;
 }
 
 uint64_t rans_payload_bound(uint64_t bits, unsigned lanes)

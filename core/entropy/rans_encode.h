@@ -9,10 +9,11 @@
 /** Lanes that suit this many words. */
 unsigned rans_lanes(size_t count);
 
-/** Bits that lanes take beside those of the words. */
+/** Bits that lanes take beside those of the words: of each, those that say how long its state is,
+ * and about as many that the words of its tail waste. */
 static inline uint64_t rans_lanes_cost(unsigned lanes)
 {
-	return RANS_TAIL_BITS + RANS_EXCESS_BITS * (uint64_t)lanes;
+	return RANS_TAIL_BITS + 2 * RANS_EXCESS_BITS * (uint64_t)lanes;
 }
 
 /** The number that stands for so many lanes in the bytes. */

@@ -8,7 +8,10 @@
 
 #define TARGET __attribute__((target("avx2,bmi,bmi2,popcnt,avx512f,avx512bw,avx512vl,avx512dq")))
 
-DEFINE_LOOPS
+DEFINE_CUT(16, uint8_t)
+DEFINE_CUT(32, uint32_t)
+DEFINE_SUM(16)
+DEFINE_PACK32
 
 #define INLINE TARGET static inline __attribute__((always_inline))
 
@@ -177,19 +180,20 @@ INLINE __m512i decode_16(const uint32_t *slots, unsigned scale_bits, __m512i x,
 			 const uint8_t *classes, __m512i *found, const uint8_t **at)
 {
 	__m512i mask = _mm512_set1_epi32((1 << scale_bits) - 1);
+	__m512i shift = _mm512_set1_epi32((int)scale_bits);
 	__m512i of, slot, entry, units;
 	__mmask16 refill;
 
 	if (classes) {
 		of = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)classes));
-		of = _mm512_slli_epi32(of, scale_bits);
+		of = _mm512_sllv_epi32(of, shift);
 		slot = _mm512_ternarylogic_epi32(x, mask, of, 0xea); /* (x & mask) | of */
 	} else {
 		slot = _mm512_and_si512(x, mask);
 	}
 	entry = look_up(slots, slot);
 	*found = entry;
-	x = _mm512_mullo_epi32(_mm512_srli_epi32(x, scale_bits), _mm512_srli_epi32(entry, 20));
+	x = _mm512_mullo_epi32(_mm512_srlv_epi32(x, shift), _mm512_srli_epi32(entry, 20));
 	x = _mm512_add_epi32(x, _mm512_and_si512(entry, _mm512_set1_epi32(0xfff)));
 	refill = _mm512_cmplt_epu32_mask(x, _mm512_set1_epi32(KERNEL_STATE_LOW));
 	units = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)*at));
@@ -280,60 +284,72 @@ DEFINE_DECODE
 DEFINE_DECODE_AT_ONCE(16)
 DEFINE_DECODE_AT_ONCE(32)
 
-/*
- * A little less than 1 / share: an estimate of 14 bits, made one of nearly 24 by a step of
- * Newton's, less 2^-22 of it, which is more than all roundings add. Unlike a division it does not
- * wait for the state.
- */
-INLINE __m512 reciprocal(__m512i share)
-{
-	__m512 f = _mm512_cvtepi32_ps(share);
-	__m512 r = _mm512_rcp14_ps(f);
-	__m512 rest = _mm512_fnmadd_ps(f, r, _mm512_set1_ps(1 - 0x1p-23f));
-
-	return _mm512_fmadd_ps(r, rest, r);
-}
-
-/*
- * Encodes one code in each of 16 lanes. The quotient: states are below 2^31, so quotients are below
- * 2^(31 - scale_bits), at most 2^21. As floats rounded towards 0, state and product lose less than
- * 2^-23 each; with what the reciprocal lacks that is less than 2^-21, of a quotient less than 1. So
- * it is right or 1 too small.
- */
-INLINE __m512i encode_16(const uint32_t *shares, unsigned scale_bits, __m512i x,
-			 const uint8_t *classes, uint8_t *codes, uint8_t **to)
+/* The entries of 16 codes. */
+INLINE __m512i find_entries(const uint32_t *shares, const uint8_t *classes, const uint8_t *codes)
 {
 	__m512i code = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)codes));
-	__m512i entry, share, others, quotient, rest;
-	__mmask16 none, full, more;
-	unsigned n;
 
 	if (classes) {
 		__m512i of = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)classes));
 
 		code = _mm512_or_si512(code, _mm512_slli_epi32(of, 8));
 	}
-	entry = look_up(shares, code);
-	none = _mm512_testn_epi32_mask(entry, _mm512_set1_epi32(0xffff));
-	if (__builtin_expect(none != 0, 0)) {
-		code = _mm512_mask_or_epi32(code, none, code, _mm512_set1_epi32(255));
-		entry = look_up(shares, code);
-		_mm_mask_storeu_epi8(codes, none, _mm_set1_epi8(-1));
+	return look_up(shares, code);
+}
+
+/* Turns those of 16 codes that have no share into 255. */
+TARGET __attribute__((noinline, cold)) static void escape_16(uint8_t *codes, __m512i shares)
+{
+	_mm_mask_storeu_epi8(codes, _mm512_testn_epi32_mask(shares, shares), _mm_set1_epi8(-1));
+}
+
+/* The same, with the entries that they have then, if there are any. */
+INLINE void find_escaped(const uint32_t *shares, const uint8_t *classes, uint8_t *codes,
+			 unsigned vectors, __m512i *entries)
+{
+	const __m512i mask = _mm512_set1_epi32(0xffff);
+	__m512i least = mask;
+	unsigned j;
+
+	for (j = 0; j < vectors; j++) {
+		entries[j] =
+			find_entries(shares, classes ? classes + 16 * j : NULL, codes + 16 * j);
+		least = _mm512_min_epu32(least, _mm512_and_si512(entries[j], mask));
 	}
-	share = _mm512_and_si512(entry, _mm512_set1_epi32(0xffff));
-	others = _mm512_sub_epi32(_mm512_set1_epi32(1 << scale_bits), share);
-	full = _mm512_cmpge_epu32_mask(x, _mm512_slli_epi32(share, 31 - scale_bits));
-	n = (unsigned)_mm_popcnt_u32(full);
+	if (__builtin_expect(_mm512_testn_epi32_mask(least, least) == 0, 1))
+		return;
+	for (j = 0; j < vectors; j++) {
+		escape_16(codes + 16 * j, _mm512_and_si512(entries[j], mask));
+		entries[j] =
+			find_entries(shares, classes ? classes + 16 * j : NULL, codes + 16 * j);
+	}
+}
+
+/*
+ * Encodes one code in each of 16 lanes. The quotient: states are below 2^31, so quotients are below
+ * 2^(31 - scale_bits), at most 2^21. As floats rounded towards 0, state and quotient lose less than
+ * 2^-23 each, of a quotient less than 1 together. So it is right or 1 too small.
+ */
+INLINE __m512i encode_16(__m512i entry, unsigned scale_bits, __m512i x, uint8_t **to)
+{
+	__m512i scale = _mm512_set1_epi32((int)scale_bits);
+	__m512i share = _mm512_and_si512(entry, _mm512_set1_epi32(0xffff));
+	__m512i others = _mm512_sub_epi32(_mm512_set1_epi32(1 << scale_bits), share);
+	__m512i limit = _mm512_sllv_epi32(share, _mm512_set1_epi32((int)(31 - scale_bits)));
+	__mmask16 full = _mm512_cmpge_epu32_mask(x, limit), more;
+	unsigned n = (unsigned)_mm_popcnt_u32(full);
+	__m512i quotient, rest;
+
 	*to -= 2 * n;
 	_mm256_mask_storeu_epi16(*to, (__mmask16)_bzhi_u32(0xffff, n),
 				 _mm512_cvtepi32_epi16(_mm512_maskz_compress_epi32(full, x)));
 	x = _mm512_mask_srli_epi32(x, full, x, 16);
-	quotient = _mm512_cvttps_epi32(
-		_mm512_mul_round_ps(_mm512_cvt_roundepi32_ps(x, DOWN), reciprocal(share), DOWN));
+	quotient = _mm512_cvttps_epi32(_mm512_div_round_ps(_mm512_cvt_roundepi32_ps(x, DOWN),
+							   _mm512_cvtepi32_ps(share), DOWN));
 	rest = _mm512_sub_epi32(x, _mm512_mullo_epi32(quotient, share));
 	more = _mm512_cmpge_epi32_mask(rest, share);
 	x = _mm512_add_epi32(rest, _mm512_srli_epi32(entry, 16));
-	x = _mm512_add_epi32(x, _mm512_slli_epi32(quotient, scale_bits));
+	x = _mm512_add_epi32(x, _mm512_sllv_epi32(quotient, scale));
 	return _mm512_mask_add_epi32(x, more, x, others);
 }
 
@@ -341,19 +357,18 @@ INLINE uint8_t *encode_lanes(const uint32_t *shares, unsigned scale_bits, unsign
 			     uint32_t *states, uint8_t *to, const uint8_t *classes, uint8_t *codes,
 			     size_t groups)
 {
-	__m512i x[KERNEL_LANES_MAX / 16];
+	__m512i x[KERNEL_LANES_MAX / 16], entries[KERNEL_LANES_MAX / 16];
 	unsigned j;
 
 	for (j = 0; j < lanes / 16; j++)
 		x[j] = _mm512_loadu_si512(states + 16 * j);
 	while (groups-- > 0) {
-#pragma GCC unroll 4
-		for (j = lanes / 16; j-- > 0;) {
-			size_t i = groups * lanes + 16 * j;
+		size_t i = groups * lanes;
 
-			x[j] = encode_16(shares, scale_bits, x[j], classes ? classes + i : NULL,
-					 codes + i, &to);
-		}
+		find_escaped(shares, classes ? classes + i : NULL, codes + i, lanes / 16, entries);
+#pragma GCC unroll 4
+		for (j = lanes / 16; j-- > 0;)
+			x[j] = encode_16(entries[j], scale_bits, x[j], &to);
 	}
 	for (j = 0; j < lanes / 16; j++)
 		_mm512_storeu_si512(states + 16 * j, x[j]);
@@ -361,6 +376,92 @@ INLINE uint8_t *encode_lanes(const uint32_t *shares, unsigned scale_bits, unsign
 }
 
 DEFINE_ENCODE(10)
+
+/* ---- sums ----------------------------------------------------------------------- */
+
+/* Rows whose sums of places fit into 16 bits. */
+#define SHORT_SUM_ROWS 256
+
+/* Of up to 64 words, as bytes. */
+INLINE __m512i scales_64(const uint8_t *words, size_t left, unsigned shift, __m512i mask)
+{
+	__mmask64 some = left < 64 ? ((__mmask64)1 << left) - 1 : ~(__mmask64)0;
+	__m512i v = _mm512_maskz_loadu_epi8(some, words);
+
+	return _mm512_and_si512(_mm512_srl_epi16(v, _mm_cvtsi32_si128((int)shift)), mask);
+}
+
+/* Adds to the sums of 8 places, of which some may not exist. */
+INLINE void add_8(uint32_t *sums, size_t left, __m128i more)
+{
+	__mmask8 some = left < 8 ? (__mmask8)((1u << left) - 1) : 0xff;
+	__m256i sum = _mm256_maskz_loadu_epi32(some, sums);
+
+	sum = _mm256_add_epi32(sum, _mm256_cvtepu16_epi32(more));
+	_mm256_mask_storeu_epi32(sums, some, sum);
+}
+
+/* Adds sums of even and odd places to those of up to 64 places. */
+INLINE void add_places(uint32_t *sums, size_t left, __m512i even, __m512i odd)
+{
+	__m128i eights[8];
+	size_t i;
+
+	_mm512_storeu_si512(eights, _mm512_unpacklo_epi16(even, odd));
+	_mm512_storeu_si512(eights + 4, _mm512_unpackhi_epi16(even, odd));
+	for (i = 0; i < 8 && 8 * i < left; i++)
+		add_8(sums + 8 * i, left - 8 * i, eights[i / 2 + i % 2 * 4]);
+}
+
+TARGET static void sum_rows(const uint8_t *words, size_t rows, size_t length, unsigned shift,
+			    __m512i bits, uint32_t *sums)
+{
+	size_t r, i;
+
+	for (r = 0; r < rows; r++, words += length) {
+		__m512i sum = _mm512_setzero_si512();
+
+		for (i = 0; i < length; i += 64) {
+			__m512i v = scales_64(words + i, length - i, shift, bits);
+
+			sum = _mm512_add_epi64(sum, _mm512_sad_epu8(v, _mm512_setzero_si512()));
+		}
+		sums[r] += (uint32_t)_mm512_reduce_add_epi64(sum);
+	}
+}
+
+/* Places in columns of 64, so that their sums stay in registers. */
+TARGET static void sum_places(const uint8_t *words, size_t rows, size_t length, unsigned shift,
+			      __m512i bits, uint32_t *sums)
+{
+	const __m512i low = _mm512_set1_epi16(0xff);
+	size_t r, i;
+
+	for (i = 0; i < length; i += 64) {
+		__m512i even = _mm512_setzero_si512(), odd = even;
+
+		for (r = 0; r < rows; r++) {
+			__m512i v = scales_64(words + r * length + i, length - i, shift, bits);
+
+			even = _mm512_add_epi16(even, _mm512_and_si512(v, low));
+			odd = _mm512_add_epi16(odd, _mm512_srli_epi16(v, 8));
+		}
+		add_places(sums + i, length - i, even, odd);
+	}
+}
+
+TARGET static void sum8(const uint8_t *words, size_t rows, size_t length, unsigned shift,
+			uint32_t mask, uint32_t *row_sums, uint32_t *place_sums)
+{
+	const __m512i bits = _mm512_set1_epi8((char)(mask & 0xff >> shift));
+	size_t n;
+
+	for (; rows; rows -= n, row_sums += n, words += n * length) {
+		n = rows < SHORT_SUM_ROWS ? rows : SHORT_SUM_ROWS;
+		sum_rows(words, n, length, shift, bits, row_sums);
+		sum_places(words, n, length, shift, bits, place_sums);
+	}
+}
 
 /* How far ahead words are fetched that are used once. */
 #define PREFETCH_BYTES 3072

@@ -20,9 +20,11 @@
 /* Rows that are added up at a time: 32 bits hold sums of so many scales. */
 #define SUM_MAX LEVELS_LENGTH_MAX
 
-/* Words of a short row, at most, and of short rows that are looked at together. */
+/* Words of a short row, at most, of short rows that are looked at as one, and such rows at a time.
+ */
 #define SHORT_ROW    32
 #define JOINED_WORDS 512
+#define JOINED_ROWS  256
 
 /* Adds the scales of `rows` times `length` words to sums of rows and of places in them. */
 static void sum_looked_up(const struct words *in, const uint16_t *scales, size_t first, size_t rows,
@@ -69,16 +71,18 @@ static uint32_t sum_bytes(const uint8_t *bytes, size_t length, unsigned mask)
 static void sum_short_rows(const uint8_t *bytes, unsigned mask, size_t rows, size_t length,
 			   uint32_t *row_sums, uint32_t *place_sums)
 {
-	size_t together = JOINED_WORDS / length, r, i;
-	uint32_t sums[JOINED_WORDS] = {0}, ignored = 0;
+	size_t together = JOINED_WORDS / length, r, n, i;
+	uint32_t sums[JOINED_WORDS] = {0}, ignored[JOINED_ROWS] = {0};
 
 	for (r = 0; r < rows; r++)
 		row_sums[r] += sum_bytes(bytes + r * length, length, mask);
-	for (r = 0; r < rows; r += together) {
-		size_t n = rows - r < together ? rows - r : together;
-
-		kernels()->sum8(bytes + r * length, 1, n * length, 0, mask, &ignored, sums);
+	for (r = 0; rows - r >= together; r += n * together) {
+		n = (rows - r) / together;
+		n = n < JOINED_ROWS ? n : JOINED_ROWS;
+		kernels()->sum8(bytes + r * length, n, together * length, 0, mask, ignored, sums);
 	}
+	if (r < rows)
+		kernels()->sum8(bytes + r * length, 1, (rows - r) * length, 0, mask, ignored, sums);
 	for (r = 0; r < together; r++)
 		for (i = 0; i < length; i++)
 			place_sums[i] += sums[r * length + i];

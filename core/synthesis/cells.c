@@ -44,7 +44,7 @@ ALWAYS_INLINE void find_places(const void *words, unsigned size, size_t first,
 /* Counts words of a row. column_at: where the counts of the column of each are. exact: of codes. */
 static void count_words(const struct words *in, size_t first, size_t count,
 			const struct alphabet *alphabet, bool exact, const uint16_t *column_at,
-			uint16_t *row_counts)
+			uint16_t *row_counts, uint16_t *second)
 {
 	uint16_t places[PLACES];
 	size_t n, i;
@@ -61,7 +61,11 @@ static void count_words(const struct words *in, size_t first, size_t count,
 			find_places(in->data, 1, first, alphabet->of_symbol, column_at, n, places);
 		else
 			find_places(in->data, 2, first, alphabet->of_symbol, column_at, n, places);
-		for (i = 0; i < n; i++)
+		for (i = 0; i + 2 <= n; i += 2) {
+			row_counts[places[i]]++;
+			second[places[i + 1]]++;
+		}
+		if (i < n)
 			row_counts[places[i]]++;
 	}
 }
@@ -97,8 +101,8 @@ static void add_shorts(struct short_counts *shorts, uint32_t *counts)
 	size_t i;
 
 	for (i = 0; i < shorts->size; i++)
-		counts[i] += shorts->counts[i];
-	memset(shorts->counts, 0, sizeof(*shorts->counts) * shorts->size);
+		counts[i] += (uint32_t)shorts->counts[i] + shorts->counts[shorts->size + i];
+	memset(shorts->counts, 0, 2 * sizeof(*shorts->counts) * shorts->size);
 	shorts->room = SHORT_MAX;
 }
 
@@ -118,7 +122,8 @@ static void count_rows(const struct words *in, const struct grid *grid,
 				add_shorts(shorts, counts);
 			shorts->room -= n;
 			count_words(in, r * length + at, n, alphabet, shorts->exact, column_at + at,
-				    shorts->counts + rows->of[r] * row_size);
+				    shorts->counts + rows->of[r] * row_size,
+				    shorts->counts + shorts->size + rows->of[r] * row_size);
 		}
 	}
 	add_shorts(shorts, counts);
@@ -166,7 +171,7 @@ int cells_count(const struct words *in, const struct grid *grid, const struct al
 	size_t length = grid->columns * grid->inner, part = (length + stride - 1) / stride;
 	unsigned each = exact ? 1u << in->width : alphabet->count;
 	uint16_t *column_at = make_places(grid, columns, each);
-	struct short_counts shorts = {calloc(cells * each, sizeof(*shorts.counts)), cells * each,
+	struct short_counts shorts = {calloc(2 * cells * each, sizeof(*shorts.counts)), cells * each,
 				      SHORT_MAX, exact};
 	int status = BREVIS_OK;
 

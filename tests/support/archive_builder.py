@@ -234,31 +234,62 @@ def rans_parameters(scale, precision, lanes):
 LANES = (1, 4, 16, 64)
 
 
-def rans_payload(coded, lanes, final=1 << 15, bound=31):
-    """The payload of pairs of a table and a word. The word that is decoded first leaves a lane's state below 2**bound."""
+def rans_step(x, table, word):
+    f = table.frequencies[word]
+    return (x // f << table.scale) + x % f + table.starts[word]
+
+
+def rans_tail(coded, tail, states):
+    """The states once the last words are in them, `tail` of each lane, and how many words those are."""
+    states, count = list(states), min(len(coded), tail * len(states))
+    for i in range(len(coded) - 1, len(coded) - 1 - count, -1):
+        states[i % len(states)] = rans_step(states[i % len(states)], *coded[i])
+    return states, count
+
+
+def longest_tail(coded, states):
+    needed = -(-len(coded) // len(states))
+    return max(k for k in range(min(needed, 15) + 1) if max(rans_tail(coded, k, states)[0]) < 2**31 - 2**15)
+
+
+def rans_states(tail, states, padding=0):
+    bits = Bits()
+    bits.put(tail, 4)
+    for x in states:
+        size = x.bit_length() - 1
+        bits.put(size - 15, 4)
+        bits.put(x - (1 << size), size)
+    return bits.bytes(padding)
+
+
+def rans_payload(coded, lanes, tail=None, says_tail=None, final=None, padding=0):
+    """The payload of pairs of a table and a word, with a tail as long as it can be if none is given. final[LANE] is what that lane ends with, if not 0."""
     count = LANES[lanes]
-    states, units = [final] * count, []
-    for i in reversed(range(len(coded))):
-        table, s = coded[i]
-        f, x = table.frequencies[s], states[i % count]
-        if x >= f << (31 if i else bound) - table.scale:
+    states, units = [(final or {}).get(lane, 0) for lane in range(count)], []
+    tail = longest_tail(coded, states) if tail is None else tail
+    states, size = rans_tail(coded, tail, states)
+    states = [x + 2**15 for x in states]
+    for i in reversed(range(len(coded) - size)):
+        table, word = coded[i]
+        x = states[i % count]
+        if x >= table.frequencies[word] << 31 - table.scale:
             units.append(x & 65535)
             x >>= 16
-        states[i % count] = (x // f << table.scale) + x % f + table.starts[s]
-    return b"".join(u(x, 4) for x in states) + b"".join(u(x, 2) for x in reversed(units))
+        states[i % count] = rans_step(x, table, word)
+    return rans_states(tail if says_tail is None else says_tail, states, padding) + b"".join(u(x, 2) for x in reversed(units))
 
 
 def sized(payload):
     return varint(len(payload)) + payload
 
 
-def rans(width, words, scale=8, precision=7, lanes=0, table=None, rest=None):
+def rans(width, words, scale=8, precision=7, lanes=0, table=None, rest=None, **kw):
     table = table or Table(width, words, scale, precision, rest=rest)
-    return 3, table.parameters(lanes) + table.stream() + sized(table.payload(words, lanes))
+    return 3, table.parameters(lanes) + table.stream() + sized(table.payload(words, lanes, **kw))
 
 
-def shared(tables, number, lanes=0):
-    return lambda width, words: (4, u(number, 1) + u(lanes, 1) + sized(tables[number].payload(words, lanes)))
+def shared(tables, number, lanes=0, **kw):
+    return lambda width, words: (4, u(number, 1) + u(lanes, 1) + sized(tables[number].payload(words, lanes, **kw)))
 
 
 # ---- Nodes ----

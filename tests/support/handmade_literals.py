@@ -4,9 +4,9 @@
 import zstandard
 
 from archive_builder import (
-    Bits, Node, Table, codebook_of, concat, huffman, huffman_table, lit, lit_code, lzma2, lzma2_stream, op, packed, per_word, rans, raw, shared, sized, u,
-    varint, zstd)
-from handmade_set import bad, good, rng, skewed, some
+    LANES, Bits, Node, Table, codebook_of, concat, huffman, huffman_table, lit, lit_code, lzma2, lzma2_stream, op, packed, per_word, rans, rans_states, raw, shared,
+    sized, u, varint, zstd)
+from handmade_set import bad, bad_payloads, good, rng, skewed, some
 
 
 def make_good_literals():
@@ -50,11 +50,7 @@ def make_good_literals():
     good("rans-rest-in-run", lit(8, [0, 100, 200], lambda w, x: rans(w, x, table=Table(w, None, 8, 0, alone, 100))))
     good("rans-1-of-everything", lit(8, list(range(256)), lambda w, x: rans(w, x, table=Table(w, None, 8, 0, dict.fromkeys(range(256), 1), 255))))
     good("rans-4096", lit(12, list(range(4096)) * 2, lambda w, x: rans(w, x, 14, 0, 2)))
-    # The largest state that there is, 2^31 - 1, as an initial one.
-    table = Table(8, None, 8, 7, {0: 90, 1: 70, 2: 55, 3: 40, 4: 1})
-    words = [4, 4, 3, 4, 3, 4, 4, 4, 0, 2, 2, 3, 3, 2, 0, 1, 3, 2, 3, 1, 0, 3, 3, 0, 1, 3, 1, 0]
-    assert table.payload(words, 0)[:4] == u(2**31 - 1, 4)
-    good("rans-highest-state", lit(8, words, lambda w, x: rans(w, x, table=table)))
+    make_good_tails()
 
     # Shared
     tables = [Table(8, skewed(8, 1000) + [0], 11, 5), Table(5, skewed(5, 100), 8, 0), Table(12, skewed(12, 4000), 14, 7), Table(1, [0, 0, 1], 9)]
@@ -65,6 +61,35 @@ def make_good_literals():
             good(f"shared-{number}-{lanes}", lit(table.width, words, shared(tables, number, lanes)), book)
     many = [Table(1 + i % 12, skewed(1 + i % 12, 100), 8 + i % 7, i % 8) for i in range(64)]
     good("shared-63", concat(*(lit(4, rng.choices(list(many[i].frequencies), k=20000), shared(many, i, i % 4)) for i in (3, 15, 51, 63))), codebook_of(many))
+
+
+def make_good_tails():
+    table = Table(8, None, 8, 7, {0: 90, 1: 70, 2: 55, 3: 40, 4: 1})
+    flat = Table(8, None, 8, 0, dict.fromkeys(range(256), 1), 255)
+
+    def tailed(name, words, table=table, lanes=0, **kw):
+        good(f"rans-{name}", lit(8, words, lambda w, x: rans(w, x, table=table, lanes=lanes, **kw)))
+    # With and without main words, of whole groups and not, and with lanes that have no words.
+    for lanes, number in enumerate(LANES):
+        for n in sorted({1, 2, number - 1, number, number + 1, 2 * number + 1, 5 * number - 1, 5 * number, 5 * number + 2} - {0}):
+            words = rng.choices(list(table.frequencies), list(table.frequencies.values()), k=n)
+            for tail in (0, 1, 2):
+                tailed(f"tail-{tail}-{n}-{lanes}", words, lanes=lanes, tail=tail)
+            tailed(f"tail-{n}-{lanes}", words, lanes=lanes)
+            tailed(f"tail-15-of-less-{n}-{lanes}", words[:2], lanes=lanes, tail=15)
+        # A lane stays at 0 while its words are of the first symbol.
+        tailed(f"tail-of-nothing-{lanes}", [0] * 15 * number, lanes=lanes, tail=15)
+        tailed(f"tail-mostly-of-nothing-{lanes}", [4, 0, 3, 0, 1] + [1, 2] * number + [0] * 13 * number, lanes=lanes, tail=15)
+    # The largest state that there is, 2^31 - 1, as an initial one: of a main word, of a tail.
+    words = [4, 4, 3, 4, 3, 4, 4, 4, 0, 2, 2, 3, 3, 2, 0, 1, 3, 2, 3, 1, 0, 3, 3, 0, 1, 3, 1, 0]
+    highest = [255, 127, 255, 127]
+    assert table.payload(words, 0, tail=0)[:5] == rans_states(0, [2**31 - 1]) and flat.payload(highest, 0) == rans_states(4, [2**31 - 1])
+    tailed("highest-state", words, tail=0)
+    tailed("highest-state-of-tail", highest, flat)
+    # The next one is too large for a tail of 4 words.
+    words = [0, 128] + highest[2:]
+    assert flat.payload(words, 0)[0] & 15 == 3
+    tailed("state-too-high-for-tail", words, flat)
 
 
 def make_bad_literals():
@@ -123,33 +148,15 @@ def make_bad_literals():
     bad("rans-13", "13-bit", lit(13, x, lambda w, _: rans(w, _, 8)))
     bad("rans-scale", "sum of the frequencies is out", rans_node(payload, parameters=u(7 | 7 << 5, 1)))
     bad("rans-scale-few", "too large for so few", lit(8, [1, 2] * 127, lambda w, _: rans(w, _, 9)))
-    bad("rans-initial", "initial state of a lane is too small", rans_node(u(32767, 4) + payload[4:]))
-    bad("rans-initial-0", "initial state of a lane is too small", rans_node(bytes(4) + payload[4:]))
-    # All is well with these but for the state that lane 0 begins with: a unit came to it too early, or too late.
-    for lanes, number in enumerate((1, 4, 16, 64)):
-        for reason, bound, words in (("small", 20, [1] * 4), ("large", 32, [9] + [1] * 8)):
-            words = [w for w in words for _ in range(number)]
-            early_or_late = table.payload(words, lanes, bound=bound)
-            assert len(early_or_late) != len(table.payload(words, lanes))
-            bad(f"rans-initial-{reason}-{lanes}", f"initial state of a lane is too {reason}", rans_node(early_or_late, words, table.parameters(lanes)))
-    bad("rans-size-odd", "impossible size", rans_node(payload + b"\0"))
-    bad("rans-size-small", "impossible size", rans_node(payload[:2]))
-    bad("rans-size-0", "impossible size", rans_node(b""))
-    for lanes in (1, 2, 3):
-        bad(f"rans-size-small-{lanes}", "impossible size", rans_node(table.payload(x[:1], lanes)[:-2], x[:1], table.parameters(lanes)))
-    bad("rans-more", "left over", rans_node(payload + b"\0\0"))
-    bad("rans-short", "ends too early", rans_node(payload[:-2]))
-    bad("rans-final", "final state", rans_node(table.payload(x, 0, final=(1 << 15) + 1)))
-    for lanes in (1, 2, 3):
-        idle = table.payload([1, 2], lanes)
-        bad(f"rans-idle-lane-{lanes}", "final state", rans_node(idle[:-4] + u(32769, 4), [1, 2], table.parameters(lanes)))
+    for lanes in range(4):
+        bad_payloads("rans", lanes, [table], lambda words, payload, l=lanes: rans_node(payload, words, table.parameters(l)))
     bad("rans-table-padding", "padding", rans_node(payload, stream=table.stream(1)))
     assert table.stream(1) != table.stream()
 
     def rans_bits(build, scale=8, precision=0):
         bits = Bits()
         build(bits)
-        return Node(8, x, op(1, 3) + u(scale - 8 | precision << 5, 1) + bits.bytes() + sized(u(1 << 15, 4)))
+        return Node(8, x, op(1, 3) + u(scale - 8 | precision << 5, 1) + bits.bytes() + sized(rans_states(0, [1 << 15])))
     bad("rans-range", "symbol exceeds the width", rans_bits(lambda t: (start(t, 255, 0), t.put(0, 1), t.text("1"))))
     bad("rans-rest", "not listed is out of range", rans_bits(lambda t: (start(t, 0, 1), t.put(3, 2), t.text("11"))))
     bad("rans-no-rest", "leave nothing", rans_bits(lambda t: (start(t, 0, 1), t.put(0, 2), t.text("0010"), t.gap(6), t.text("1"))))
@@ -167,9 +174,10 @@ def make_bad_literals():
     bad("shared-width", "another width", Node(8, x, node.code[:1] + b"\1" + node.code[2:]), book)
     for lanes in (4, 8, 255):
         bad(f"shared-lanes-{lanes}", "number of lanes", Node(8, x, node.code[:2] + u(lanes, 1) + node.code[3:]), book)
-    bad("shared-final", "final state", Node(8, x, node.code[:3] + sized(tables[0].payload(x, 0, final=70000))), book)
+    for lanes in range(4):
+        bad_payloads("shared", lanes, tables[:1], lambda words, payload, l=lanes: Node(8, words, op(1, 4) + b"\0" + u(l, 1) + sized(payload)), book)
     bad("shared-13", "13-bit", lit(13, x, shared(tables, 0)), book)
-    bad("shared-symbol", "payload|state", Node(8, x[:1], op(1, 4) + b"\0\0" + sized(u(1 << 15, 4) + b"\0\0")), book)
+    bad("shared-symbol", "payload|state", Node(8, x[:1], op(1, 4) + b"\0\0" + sized(rans_states(0, [1 << 15]) + b"\0\0")), book)
 
     bad("lit-zstd-more", "follows the Zstandard", Node(8, x, op(1, 5) + sized(zstandard.compress(bytes(x)) + b"\0")))
     bad("lit-zstd-size", "fewer or more", Node(8, x, op(1, 5) + sized(zstandard.compress(bytes(x) + b"\0"))))

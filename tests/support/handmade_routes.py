@@ -2,9 +2,9 @@
 """The part of handmade_archives.py for route: its classes, its tables, its payload."""
 
 from archive_builder import (
-    LANES, Bits, Node, Table, codebook_of, concat, const, flip, huffman, lit, lit_code, lzma2, mapped, merge, op, packed, rans, rans_parameters, raw, route, shared,
-    sized, tables_stream, u, varint, zstd)
-from handmade_set import bad, good, patched, rng, skewed, some
+    Bits, Node, Table, codebook_of, concat, const, flip, huffman, lit, lit_code, lzma2, mapped, merge, op, packed, rans, rans_parameters, rans_states, raw, route,
+    shared, sized, tables_stream, u, varint, zstd)
+from handmade_set import bad, bad_payloads, good, patched, rng, skewed, some
 
 
 def make_good_routes():
@@ -46,7 +46,8 @@ def make_good_tables():
             good(f"route-scale-{scale}-{lanes}", route(skewed(6, n), 6, 2, 1, column=[0, 1], scale=scale, precision=(scale + lanes) % 8, lanes=lanes))
     for n in (2, 4, 14, 16, 18, 62, 64, 66, 130):
         for lanes in range(4):
-            good(f"route-words-{n}-{lanes}", route(skewed(4, n), 4, 2, 1, column=[0, 1], lanes=lanes))
+            for tail in (None, 0, 1, 2):
+                good(f"route-words-{n}-{lanes}-{tail}", route(skewed(4, n), 4, 2, 1, column=[0, 1], lanes=lanes, tail=tail))
     good("route-32-tables-of-2-14", route(skewed(12, 2**13, 0.1), 12, 32, 1, column=list(range(32)), scale=14, precision=3, lanes=3))
 
     # Each table begins anew: with a run of level 0 where the one before ends with one, and with 1 as the level before its first.
@@ -126,7 +127,7 @@ def make_bad_tables():
     r = route(w, 8, 2, 1, column=column, tables=[table] * 2)
     size = len(r.code) - len(tables_stream([table] * 2)) - 1 - len(sized(table.payload(w, 0)))  # of what stands before `parameters`
 
-    def with_stream(words, *parts, scale=8, precision=7, end=sized(u(1 << 15, 4))):
+    def with_stream(words, *parts, scale=8, precision=7, end=sized(rans_states(0, [1 << 15]))):
         return Node(8, words, r.code[:size] + rans_parameters(scale, precision, 0) + b"".join(parts) + end)
     bad("route-no-parameters", "ends too early", Node(8, w, r.code[:size]))
     bad("route-scale-7", "sum of the frequencies is out", route(w, 8, 2, 1, column=column, tables=[table] * 2, parameters=u(7 | 7 << 5, 1)))
@@ -196,32 +197,15 @@ def make_bad_payloads():
     bad("route-size-varint", "shortest", Node(8, w, whole.code[:head] + u(len(payload) & 127 | 128, 1) + u(len(payload) >> 7 | 128, 1) + b"\0" + payload))
     bad("route-size-beyond", "ends too early", Node(8, w, whole.code[:head] + varint(len(payload) + 2) + payload))
     bad("route-size-huge", "ends too early", Node(8, w, whole.code[:head] + varint(2**64 - 2) + payload))
-    bad("route-size-0", "impossible size", with_payload(b""))
-    bad("route-size-odd", "impossible size", with_payload(payload + b"\0"))
-    bad("route-size-small", "impossible size", with_payload(payload[:2]))
     bad("route-rest", "follows the program", Node(8, w, whole.code + b"\0\0"))
-    for lanes, number in enumerate(LANES):
-        states = route([1, 2], 8, 2, 1, column=column, tables=tables, lanes=lanes).code[-4 * number:]
-        if lanes:
-            bad(f"route-size-small-{lanes}", "impossible size", with_payload(states[:-2], [1, 2], lanes))
-            bad(f"route-idle-lane-{lanes}", "final state", with_payload(states[:-4] + u(32769, 4), [1, 2], lanes))
-        bad(f"route-initial-{lanes}", "initial state of a lane is too small", with_payload(states[:-4] + u(32767, 4), [1, 2], lanes))
-        bad(f"route-initial-top-{lanes}", "initial state of a lane is too large", with_payload(states[:-4] + u(1 << 31, 4), [1, 2], lanes))
-        bad(f"route-final-{lanes}", "final state", route(w, 8, 2, 1, column=column, tables=tables, lanes=lanes, final=32769))
-        for reason, bound, words in (("small", 20, [1] * 4), ("large", 32, [9] + [1] * 8)):
-            words = [x for x in words for _ in range(number)] + [9]
-            by_word = [0] * (len(words) - 1) + [1]
-            right, wrong = (route(words, 8, len(words), 1, column=by_word, tables=tables, lanes=lanes, bound=bits) for bits in (31, bound))
-            assert len(right.code) != len(wrong.code)
-            bad(f"route-first-unit-{reason}-{lanes}", f"initial state of a lane is too {reason}", wrong)
-    bad("route-more", "left over", with_payload(payload + b"\0\0"))
-    bad("route-short", "ends too early", with_payload(payload[:-2]))
+    for lanes in range(4):
+        bad_payloads("route", lanes, tables, lambda words, data, l=lanes: with_payload(data, words, l))
     bad("route-missing-unit", "payload", with_payload(payload[:8] + payload[10:]))
     # Each word decoded with the table of another class.
     bad("route-classes-swapped", "payload|state|checksum", route(w, 8, 2, 1, column=column, tables=tables, stream=tables_stream(tables[::-1])))
     # Rules of the program come before what a payload holds: here the second one of two routes breaks one.
-    broken = with_payload(u(1, 4))
-    bad("route-payload-alone", "initial state", concat(broken, const(8, 1, 1)))
+    broken = with_payload(rans_states(0, [1 << 16]))
+    bad("route-payload-alone", "rANS payload", concat(broken, const(8, 1, 1)))
     bad("route-payload-and-value", "const", Node(8, w + [1], op(3) + varint(len(w)) + broken.code + op(2) + varint(256)))
-    bad("route-payload-and-table", "table", concat(broken, with_payload(u(1 << 15, 4), stream=tables_stream(tables)[:-1] + b"\xFF" * 30)))
+    bad("route-payload-and-table", "table", concat(broken, with_payload(rans_states(0, [1 << 15]), stream=tables_stream(tables)[:-1] + b"\xFF" * 30)))
     bad("route-payload-and-flags", "exceeds the width", concat(broken, flip(lit(8, [1, 2], raw), 2, 1, [0, 2])))

@@ -3,7 +3,7 @@
 
 import random
 
-from archive_builder import Node, archive, program, record, widen
+from archive_builder import LANES, Node, archive, program, rans_payload, record, widen
 
 rng = random.Random(7)
 
@@ -23,6 +23,34 @@ def good(name, node, codebook=b""):
 
 def bad(name, reason, node, codebook=b""):
     add(BAD, name, (archive([program(widen(node))], codebook)[0], reason))
+
+
+def bad_payloads(name, lanes, tables, node, codebook=b""):
+    """Breaks every rule of the payload of rANS. Word i is coded with tables[i % len(tables)]; node(words, payload) makes the node."""
+    few, many = [1, 2], [1, 2, 3, 1, 9, 2] * 120
+
+    def payload(words, **kw):
+        return rans_payload([(tables[i % len(tables)], word) for i, word in enumerate(words)], lanes, **kw)
+
+    def broken(what, reason, words, data):
+        bad(f"{name}-{what}-{lanes}", reason, node(words, data), codebook)
+    broken("no-payload", "bit stream of a rANS payload ends too early", few, b"")
+    broken("states-cut", "bit stream of a rANS payload ends too early", few, payload(few)[:-1])
+    padded = next(few * i for i in range(1, 200) if payload(few * i, padding=1) != payload(few * i))
+    broken("states-padding", "padding of the states", padded, payload(padded, padding=1))
+    broken("half-unit", "half a unit", few, payload(few) + b"\0")
+    broken("half-unit-cut", "half a unit", many, payload(many)[:-1])
+    broken("unit-missing", "units end too early", many, payload(many)[:-2])
+    broken("unit-left", "units are left over", many, payload(many) + b"\0\0")
+    broken("unit-left-no-main-words", "units are left over", few, payload(few) + b"\0\0")
+    last = LANES[lanes] - 1
+    broken("final-state", "final state", many, payload(many, final={0: 1}))
+    broken("final-state-last", "final state", many, payload(many, final={last: 1}))
+    broken("final-state-no-tail", "final state", many, payload(many, tail=0, final={last: 1}))
+    broken("final-state-no-main-words", "final state", few, payload(few, final={last: 1}))  # of most lanes not a word is decoded
+    # Words of the tail that take units, main words that take none.
+    for tail, said in ((0, 1), (0, 15), (1, 0), (1, 2)):
+        broken(f"tail-{tail}-says-{said}", "rANS payload", many, payload(many, tail=tail, says_tail=said))
 
 
 def bad_file(name, reason, pieces, **kw):

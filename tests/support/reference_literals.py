@@ -29,7 +29,7 @@ MAX_TABLES = 64
 MAX_ENTROPY_WIDTH = 12
 MAX_GAP_EXPONENT = 11
 LANES = (1, 4, 16, 64)  # of rANS, as their two bits number them
-LOWEST_STATE = 1 << 15  # of a lane
+LOWEST_STATE = 1 << 15  # of a lane, before the tail
 DICTIONARY_SIZE = 16_777_216
 
 
@@ -78,8 +78,8 @@ class ByteReader:
 class BitReader:
     """Reads a bit stream that begins where the byte reader stands; finish() moves the latter behind it."""
 
-    def __init__(self, reader):
-        self.reader, self.byte, self.left = reader, 0, 0
+    def __init__(self, reader, what="a table"):
+        self.reader, self.what, self.byte, self.left = reader, what, 0, 0
 
     def bit(self):
         if self.left == 0:
@@ -102,7 +102,7 @@ class BitReader:
         return (1 << k) + self.number(k)
 
     def finish(self):
-        require(self.byte == 0, "the padding of a table is not 0")
+        require(self.byte == 0, f"the padding of {self.what} is not 0")
 
 
 def xxh3(data, seed=0):
@@ -361,35 +361,47 @@ def parse_shared(reader, width, count, codebook):
     return parse_rans_payload(reader, [codebook[number]], LANES[lanes], count)
 
 
+def read_rans_states(reader, lanes):
+    """The number of words of each lane that are its tail, and the initial states."""
+    bits = BitReader(reader, "the states of a rANS payload")
+    tail, states = bits.number(4), []
+    for _ in range(lanes):
+        size = 15 + bits.number(4)
+        states.append((1 << size) + bits.number(size))
+    bits.finish()
+    return tail, states
+
+
 def parse_rans_payload(reader, tables, lanes, count, classes=None):
     """The words of a payload; classes, if given, yields the number of each one's table."""
     size = reader.varint()
-    require(size % 2 == 0 and size >= 4 * lanes, "rANS payload: impossible size")
-    payload = reader.take(size)
+    payload = ByteReader(reader.take(size), 0, size, "the bit stream of a rANS payload")
+    tail, initial = read_rans_states(payload, lanes)
+    rest = payload.take(payload.end - payload.pos)
+    require(len(rest) % 2 == 0, "rANS payload: half a unit")
 
     def yield_words():
-        states = numpy.frombuffer(payload[:4 * lanes], "<u4").tolist()
-        require(min(states) >= LOWEST_STATE, "rANS payload: the initial state of a lane is too small")
-        require(max(states) < LOWEST_STATE << 16, "rANS payload: the initial state of a lane is too large")
         slots = [table.slots for table in tables]
-        units = array.array("H", numpy.frombuffer(payload[4 * lanes:], "<u2").astype(numpy.uint16).tobytes())
+        units = array.array("H", numpy.frombuffer(rest, "<u2").astype(numpy.uint16).tobytes())
         words = array.array("H", bytes(2 * count))
-        scale = tables[0].scale
-        mask, lane_mask, next_unit, unit_count = (1 << scale) - 1, lanes - 1, 0, len(units)
+        scale, states, tail_begin = tables[0].scale, list(initial), max(0, count - tail * lanes)
+        mask, lane_mask, next_unit, unit_count, lowest = (1 << scale) - 1, lanes - 1, 0, len(units), LOWEST_STATE
         for i, number in enumerate(itertools.repeat(0, count) if classes is None else classes().tolist()):
+            if i == tail_begin:  # from here on there is no lowest state
+                states, lowest = [x - LOWEST_STATE for x in states], 0
             slot_symbol, slot_frequency, slot_offset = slots[number]
             x = states[i & lane_mask]
             slot = x & mask
             words[i] = slot_symbol[slot]
             x = slot_frequency[slot] * (x >> scale) + slot_offset[slot]
-            if x < LOWEST_STATE:
+            if x < lowest:
                 if next_unit == unit_count:
-                    raise Refused("rANS payload: it ends too early")
+                    raise Refused("rANS payload: the units end too early")
                 x = x << 16 | units[next_unit]
                 next_unit += 1
             states[i & lane_mask] = x
         require(next_unit == unit_count, "rANS payload: units are left over")
-        require(all(x == LOWEST_STATE for x in states), "rANS payload: the final state of a lane is wrong")
+        require(all(x == lowest for x in states), "rANS payload: the final state of a lane is wrong")
         return numpy.array(words).astype(word_type(tables[0].width))
     return yield_words
 

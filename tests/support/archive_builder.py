@@ -239,17 +239,18 @@ def rans_step(x, table, word):
     return (x // f << table.scale) + x % f + table.starts[word]
 
 
-def rans_tail(coded, tail, states):
+def rans_tail(coded, tail, lanes, last):
     """The states once the last words are in them, `tail` of each lane, and how many words those are."""
-    states, count = list(states), min(len(coded), tail * len(states))
+    states, count = [last.get(lane, 0) for lane in range(lanes)], min(len(coded), tail * lanes)
     for i in range(len(coded) - 1, len(coded) - 1 - count, -1):
-        states[i % len(states)] = rans_step(states[i % len(states)], *coded[i])
+        lane, (table, word) = i % lanes, coded[i]
+        states[lane] = rans_step(states[lane], table, word) if i < len(coded) - lanes else last.get(lane, word)
     return states, count
 
 
-def longest_tail(coded, states):
-    needed = -(-len(coded) // len(states))
-    return max(k for k in range(min(needed, 15) + 1) if max(rans_tail(coded, k, states)[0]) < 2**31 - 2**15)
+def longest_tail(coded, lanes, last):
+    needed = -(-len(coded) // lanes)
+    return max(k for k in range(min(needed, 15) + 1) if max(rans_tail(coded, k, lanes, last)[0]) < 2**31 - 2**15)
 
 
 def rans_states(tail, states, padding=0):
@@ -262,12 +263,12 @@ def rans_states(tail, states, padding=0):
     return bits.bytes(padding)
 
 
-def rans_payload(coded, lanes, tail=None, says_tail=None, final=None, padding=0):
-    """The payload of pairs of a table and a word, with a tail as long as it can be if none is given. final[LANE] is what that lane ends with, if not 0."""
-    count = LANES[lanes]
-    states, units = [(final or {}).get(lane, 0) for lane in range(count)], []
-    tail = longest_tail(coded, states) if tail is None else tail
-    states, size = rans_tail(coded, tail, states)
+def rans_payload(coded, lanes, tail=None, says_tail=None, last=None, padding=0):
+    """The payload of pairs of a table and a word, with a tail as long as it can be if none is given. last[LANE] is what that lane begins with, to an encoder, where
+    it should be its last word, or 0 if there is no tail or no such word."""
+    count, units = LANES[lanes], []
+    tail = longest_tail(coded, count, last or {}) if tail is None else tail
+    states, size = rans_tail(coded, tail, count, last or {})
     states = [x + 2**15 for x in states]
     for i in reversed(range(len(coded) - size)):
         table, word = coded[i]

@@ -4,8 +4,8 @@
 import zstandard
 
 from archive_builder import (
-    LANES, Bits, Node, Table, codebook_of, concat, huffman, huffman_table, lit, lit_code, lzma2, lzma2_stream, op, packed, per_word, rans, rans_states, raw, shared,
-    sized, u, varint, zstd)
+    LANES, Bits, Node, Table, codebook_of, concat, huffman, huffman_table, lit, lit_code, lzma2, lzma2_stream, merge, op, packed, per_word, rans, rans_states, raw,
+    shared, sized, u, varint, zstd)
 from handmade_set import bad, bad_payloads, good, rng, skewed, some
 
 
@@ -60,6 +60,7 @@ def make_good_literals():
             words = rng.choices(list(table.frequencies), k=2**table.scale // 2 + 3)
             good(f"shared-{number}-{lanes}", lit(table.width, words, shared(tables, number, lanes)), book)
     many = [Table(1 + i % 12, skewed(1 + i % 12, 100), 8 + i % 7, i % 8) for i in range(64)]
+    good("shared-without-codes", merge(0, *(lit(1 + i, [2**(1 + i) - 1], shared(many, i, i % 4)) for i in range(10))), codebook_of(many))
     good("shared-63", concat(*(lit(4, rng.choices(list(many[i].frequencies), k=20000), shared(many, i, i % 4)) for i in (3, 15, 51, 63))), codebook_of(many))
 
 
@@ -77,6 +78,9 @@ def make_good_tails():
                 tailed(f"tail-{tail}-{n}-{lanes}", words, lanes=lanes, tail=tail)
             tailed(f"tail-{n}-{lanes}", words, lanes=lanes)
             tailed(f"tail-15-of-less-{n}-{lanes}", words[:2], lanes=lanes, tail=15)
+        # The last word of a lane needs no code.
+        tailed(f"tail-without-codes-{lanes}", [255 - i for i in range(number)], lanes=lanes)
+        tailed(f"tail-ends-without-codes-{lanes}", [2, 1] * number + [255 - i for i in range(number)], lanes=lanes, tail=2)
         # A lane stays at 0 while its words are of the first symbol.
         tailed(f"tail-of-nothing-{lanes}", [0] * 15 * number, lanes=lanes, tail=15)
         tailed(f"tail-mostly-of-nothing-{lanes}", [4, 0, 3, 0, 1] + [1, 2] * number + [0] * 13 * number, lanes=lanes, tail=15)

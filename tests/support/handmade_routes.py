@@ -2,7 +2,7 @@
 """The part of handmade_archives.py for route: its classes, its tables, its payload."""
 
 from archive_builder import (
-    Bits, Node, Table, codebook_of, concat, const, flip, huffman, lit, lit_code, lzma2, mapped, merge, op, packed, rans, rans_parameters, rans_states, raw, route,
+    LANES, Bits, Node, Table, codebook_of, concat, const, flip, huffman, lit, lit_code, lzma2, mapped, merge, op, packed, rans, rans_parameters, rans_states, raw, route,
     shared, sized, tables_stream, u, varint, zstd)
 from handmade_set import bad, bad_payloads, good, patched, rng, skewed, some
 
@@ -71,6 +71,8 @@ def make_odd_routes():
     good("route-map-unused", route(w, 8, 6, 1, row=[0, 1] * 5, column=[0, 1] * 3, table=[0, 0, 1, 1]))
     # A class's table may have symbols that none of its words is, and give the same frequencies as another's.
     table = Table(8, None, 8, 7, {1: 100, 2: 100, 3: 50, 200: 6}, 2)
+    for lanes in range(4):  # nor need the last words of lanes be of it
+        good(f"route-without-codes-{lanes}", route([1, 2] * 64 + [1] * (LANES[lanes] % 2) + [0] * LANES[lanes], 8, 2, 1, column=[0, 1], tables=[table] * 2, lanes=lanes, tail=2))
     good("route-symbols-unused", route([1, 2] * 30, 8, 2, 1, column=[0, 1], tables=[table] * 2))
 
 

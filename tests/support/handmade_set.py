@@ -26,7 +26,7 @@ def bad(name, reason, node, codebook=b""):
 
 
 def bad_payloads(name, lanes, tables, node, codebook=b""):
-    """Breaks every rule of the payload of rANS. Word i is coded with tables[i % len(tables)]; node(words, payload) makes the node."""
+    """Breaks every rule of the payload of rANS, of words of 8 bits. Word i is coded with tables[i % len(tables)]; node(words, payload) makes the node."""
     few, many = [1, 2], [1, 2, 3, 1, 9, 2] * 120
 
     def payload(words, **kw):
@@ -44,10 +44,11 @@ def bad_payloads(name, lanes, tables, node, codebook=b""):
     broken("unit-left", "units are left over", many, payload(many) + b"\0\0")
     broken("unit-left-no-main-words", "units are left over", few, payload(few) + b"\0\0")
     last = LANES[lanes] - 1
-    broken("final-state", "final state", many, payload(many, final={0: 1}))
-    broken("final-state-last", "final state", many, payload(many, final={last: 1}))
-    broken("final-state-no-tail", "final state", many, payload(many, tail=0, final={last: 1}))
-    broken("final-state-no-main-words", "final state", few, payload(few, final={last: 1}))  # of most lanes not a word is decoded
+    broken("final-state", "final state", many, payload(many, last={0: 256}))
+    broken("final-state-last", "final state", many, payload(many, last={last: 256}))
+    broken("final-state-no-tail", "final state", many, payload(many, tail=0, last={last: 1}))
+    broken("final-state-few", "final state", few, payload(few, last={0: 256}))
+    broken("final-state-idle", "final state", few, payload(few, last={last: 256 if lanes == 0 else 1}))  # only one lane is never idle
     # Words of the tail that take units, main words that take none.
     for tail, said in ((0, 1), (0, 15), (1, 0), (1, 2)):
         broken(f"tail-{tail}-says-{said}", "rANS payload", many, payload(many, tail=tail, says_tail=said))

@@ -3,7 +3,6 @@
 
 import array
 import functools
-import itertools
 import lzma
 
 import numpy
@@ -384,25 +383,33 @@ def parse_rans_payload(reader, tables, lanes, count, classes=None):
         slots = [table.slots for table in tables]
         units = array.array("H", numpy.frombuffer(rest, "<u2").astype(numpy.uint16).tobytes())
         words = array.array("H", bytes(2 * count))
-        scale, states, tail_begin = tables[0].scale, list(initial), max(0, count - tail * lanes)
-        mask, lane_mask, next_unit, unit_count, lowest = (1 << scale) - 1, lanes - 1, 0, len(units), LOWEST_STATE
-        for i, number in enumerate(itertools.repeat(0, count) if classes is None else classes().tolist()):
-            if i == tail_begin:  # from here on there is no lowest state
-                states, lowest = [x - LOWEST_STATE for x in states], 0
-            slot_symbol, slot_frequency, slot_offset = slots[number]
+        numbers = bytes(count) if classes is None else classes().tolist()
+        width, scale, states, main = tables[0].width, tables[0].scale, list(initial), max(0, count - tail * lanes)
+        mask, lane_mask, next_unit, unit_count = (1 << scale) - 1, lanes - 1, 0, len(units)
+        for i in range(main):
+            slot_symbol, slot_frequency, slot_offset = slots[numbers[i]]
             x = states[i & lane_mask]
             slot = x & mask
             words[i] = slot_symbol[slot]
             x = slot_frequency[slot] * (x >> scale) + slot_offset[slot]
-            if x < lowest:
+            if x < LOWEST_STATE:
                 if next_unit == unit_count:
                     raise Refused("rANS payload: the units end too early")
                 x = x << 16 | units[next_unit]
                 next_unit += 1
             states[i & lane_mask] = x
         require(next_unit == unit_count, "rANS payload: units are left over")
-        require(all(x == lowest for x in states), "rANS payload: the final state of a lane is wrong")
-        return numpy.array(words).astype(word_type(tables[0].width))
+        states = [x - LOWEST_STATE for x in states]
+        for i in range(main, count):
+            x = states[i & lane_mask]
+            if i < count - lanes:
+                words[i], frequency, offset = (of_slot[x & mask] for of_slot in slots[numbers[i]])
+                states[i & lane_mask] = frequency * (x >> scale) + offset
+            else:
+                require(x < 1 << width, "rANS payload: the final state of a lane is no word")
+                words[i], states[i & lane_mask] = x, 0
+        require(not any(states), "rANS payload: the final state of a lane is wrong")
+        return numpy.array(words).astype(word_type(width))
     return yield_words
 
 

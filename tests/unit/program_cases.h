@@ -38,12 +38,13 @@
 
 /*
  * What follows the classes of a route of 8-bit words: one, two or three tables alike, in which the
- * word 65 has 255 slots of 256 and the word 66 has one; four words 65 in one lane.
+ * word 65 has 255 slots of 256 and the word 66 has one; four words 65 in one lane, all of them in
+ * its tail, where the state is 65.
  */
 #define TABLE_1  "\x00\x41\x00\x02"
 #define TABLES_2 "\x00\x41\x00\x06\x01\x08"
 #define TABLES_3 "\x00\x41\x00\x06\x01\x18\x04\x20"
-#define PAYLOAD  "\x04\x04\x82\x00\x00"
+#define PAYLOAD  "\x03\x04\x41\x00"
 
 /* A route of 2 rows of 2 columns, a class for each row; then its parameters. */
 #define ROUTE_ROWS ROUTE "\x02\x01\x02\x01\x02" PACKED "\x00\x01\x02"
@@ -323,18 +324,20 @@ static const struct broken broken[] = {
 	 "out of range"},
 	{"route without the size of its payload", 8, 4, BYTES(ROUTE_ROWS TABLES_2),
 	 "damaged payload size"},
-	{"route, payload cut short", 8, 4, BYTES(ROUTE_ROWS TABLES_2 "\x04\x04\x82\x00"),
-	 "payload of 4 bytes where 3 are left"},
+	{"route, payload cut short", 8, 4, BYTES(ROUTE_ROWS TABLES_2 "\x03\x04\x41"),
+	 "payload of 3 bytes where 2 are left"},
 	{"route, payload of no bytes", 8, 4, BYTES(ROUTE_ROWS TABLES_2 "\x00"),
 	 "payload of 0 bytes for 1 lanes"},
-	{"route, payload of odd size", 8, 4, BYTES(ROUTE_ROWS TABLES_2 "\x05\x04\x82\x00\x00\x00"),
-	 "payload of 5 bytes for 1 lanes"},
+	{"route, half a unit", 8, 4, BYTES(ROUTE_ROWS TABLES_2 "\x04\x04\x41\x00\x00"),
+	 "payload of 4 bytes for 1 lanes"},
 	{"route, payload without all lanes", 8, 4,
-	 BYTES(ROUTE_ROWS "\x10\x41\x00\x06\x01\x08" PAYLOAD), "payload of 4 bytes for 16 lanes"},
-	{"route, state too small", 8, 4, BYTES(ROUTE_ROWS TABLES_2 "\x04\xff\x7f\x00\x00"),
-	 "state of lane 0"},
-	{"route, state too large", 8, 4, BYTES(ROUTE_ROWS TABLES_2 "\x04\x00\x00\x00\x80"),
-	 "state of lane 0"},
+	 BYTES(ROUTE_ROWS "\x10\x41\x00\x06\x01\x08" PAYLOAD), "payload of 3 bytes for 16 lanes"},
+	{"route, state cut short", 8, 4, BYTES(ROUTE_ROWS TABLES_2 "\x02\x04\x41"),
+	 "payload of 2 bytes for 1 lanes"},
+	{"route, state larger than its payload", 8, 4,
+	 BYTES(ROUTE_ROWS TABLES_2 "\x03\xf4\x41\x00"), "payload of 3 bytes for 1 lanes"},
+	{"route, padding behind states that is set", 8, 4,
+	 BYTES(ROUTE_ROWS TABLES_2 "\x03\x04\x41\x80"), "payload of 3 bytes for 1 lanes"},
 	{"route with a child", 8, 4, BYTES(ROUTE_ROWS TABLES_2 PAYLOAD ZEROS),
 	 "bytes after its end"},
 

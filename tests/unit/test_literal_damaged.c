@@ -81,44 +81,50 @@ static void test_damaged_frames(void **state)
 	REFUSED(PACKED "\xff\x01\x08\x01", 8, 1, "over 8 bits");
 	REFUSED(HUFFMAN "\x01\x00\x00", 13, 1, "13 bits cannot be entropy-coded");
 	REFUSED(RANS "\x01\x00\x00", 13, 1, "13 bits cannot be entropy-coded");
-	REFUSED(SHARED "\x00\x00\x04\0\0\2\0", 13, 1, "13 bits cannot be entropy-coded");
+	REFUSED(SHARED "\x00\x00\x03\1\5\0", 13, 1, "13 bits cannot be entropy-coded");
 }
 
-/* Table 0 of the codebook gives symbol 5 the slots 0 to 127; from 2^16 a word of it leads to 2^15.
- */
+/* Payloads of the word 5 in one lane, and of 4 such words in 4 lanes, in tails of one word each. */
+#define PAYLOAD   "\1\5\0"
+#define PAYLOAD_4 "\1\5\0\x28\0\x40\1\0\x0a\0"
+
+/* Table 0 of the codebook gives symbol 5 half of the slots: before the tail, 2^15 goes to 2^14. */
 static void test_damaged_shared(void **state)
 {
 	struct codebook *none = NULL, *held = codebook;
 	uint8_t words[4];
 
 	(void)state;
-	assert_int_equal(decode(SHARED "\0\0\4\0\0\1\0", 8, 4, 1, words, NULL), BREVIS_OK);
+	assert_int_equal(decode(SHARED "\0\0\3" PAYLOAD, 7, 4, 1, words, NULL), BREVIS_OK);
 	assert_int_equal(words[0], 5);
-	assert_int_equal(
-		decode(SHARED "\0\1\20\0\0\1\0\0\0\1\0\0\0\1\0\0\0\1\0", 20, 4, 4, words, NULL),
-		BREVIS_OK);
+	assert_int_equal(decode(SHARED "\0\1\12" PAYLOAD_4, 14, 4, 4, words, NULL), BREVIS_OK);
+	assert_memory_equal(words, "\5\5\5\5", 4);
 	REFUSED(SHARED, 4, 1, "shared literal: cut short");
 	REFUSED(SHARED "\0", 4, 1, "shared literal: cut short");
 	REFUSED(SHARED "\0\0", 4, 1, "damaged payload size");
-	REFUSED(SHARED "\2\0\4\0\0\1\0", 4, 1, "table 2 of a codebook of 2 tables");
-	REFUSED(SHARED "\377\0\4\0\0\1\0", 4, 1, "table 255 of a codebook of 2 tables");
-	REFUSED(SHARED "\0\0\4\0\0\1\0", 3, 1, "words of 3 bits, table 0 is for 4");
-	REFUSED(SHARED "\1\0\4\0\0\1\0", 4, 1, "words of 4 bits, table 1 is for 9");
-	REFUSED(SHARED "\0\4\4\0\0\1\0", 4, 1, "lanes are not");
-	REFUSED(SHARED "\0\10\4\0\0\1\0", 4, 1, "lanes are not");
-	REFUSED(SHARED "\0\0\3\0\0\1", 4, 1, "payload of 3 bytes for 1 lanes");
-	REFUSED(SHARED "\0\0\5\0\0\1\0\0", 4, 1, "payload of 5 bytes for 1 lanes");
-	REFUSED(SHARED "\0\1\4\0\0\1\0", 4, 1, "payload of 4 bytes for 4 lanes");
-	REFUSED(SHARED "\0\2\4\0\0\1\0", 4, 1, "payload of 4 bytes for 16 lanes");
-	REFUSED(SHARED "\0\3\4\0\0\1\0", 4, 1, "payload of 4 bytes for 64 lanes");
-	REFUSED(SHARED "\0\0\4\377\177\0\0", 4, 1, "state of lane 0");
-	REFUSED(SHARED "\0\0\4\0\0\0\200", 4, 1, "state of lane 0");
-	REFUSED(SHARED "\0\0\5\0\0\1\0", 4, 1, "payload of 5 bytes where 4");
-	REFUSED(SHARED "\0\0\6\0\0\1\0\0\0", 4, 1, "bytes after the last word");
-	REFUSED(SHARED "\0\0\4\0\0\1\0", 4, 2, "cut short");
-	REFUSED(SHARED "\0\0\4\1\0\1\0", 4, 1, "lane 0 does not end");
+	REFUSED(SHARED "\2\0\3" PAYLOAD, 4, 1, "table 2 of a codebook of 2 tables");
+	REFUSED(SHARED "\377\0\3" PAYLOAD, 4, 1, "table 255 of a codebook of 2 tables");
+	REFUSED(SHARED "\0\0\3" PAYLOAD, 3, 1, "words of 3 bits, table 0 is for 4");
+	REFUSED(SHARED "\1\0\3" PAYLOAD, 4, 1, "words of 4 bits, table 1 is for 9");
+	REFUSED(SHARED "\0\4\3" PAYLOAD, 4, 1, "lanes are not");
+	REFUSED(SHARED "\0\10\3" PAYLOAD, 4, 1, "lanes are not");
+	REFUSED(SHARED "\0\0\0", 4, 1, "payload of 0 bytes for 1 lanes");
+	REFUSED(SHARED "\0\0\2\1\5", 4, 1, "payload of 2 bytes for 1 lanes");
+	REFUSED(SHARED "\0\0\4" PAYLOAD "\0", 4, 1, "payload of 4 bytes for 1 lanes");
+	REFUSED(SHARED "\0\1\11\1\5\0\x28\0\x40\1\0\x0a", 4, 1, "payload of 9 bytes for 4 lanes");
+	REFUSED(SHARED "\0\2\3" PAYLOAD, 4, 1, "payload of 3 bytes for 16 lanes");
+	REFUSED(SHARED "\0\3\3" PAYLOAD, 4, 1, "payload of 3 bytes for 64 lanes");
+	/* A state of one bit more fits, one of two more does not. */
+	REFUSED(SHARED "\0\0\3\x11\0\0", 4, 1, "lane 0 does not end");
+	REFUSED(SHARED "\0\0\3\x21\0\0", 4, 1, "payload of 3 bytes for 1 lanes");
+	REFUSED(SHARED "\0\0\3\1\5\200", 4, 1, "payload of 3 bytes for 1 lanes");
+	REFUSED(SHARED "\0\0\4" PAYLOAD, 4, 1, "payload of 4 bytes where 3");
+	REFUSED(SHARED "\0\0\5" PAYLOAD "\0\0", 4, 1, "bytes after the last word");
+	REFUSED(SHARED "\0\0\3" PAYLOAD, 4, 2, "cut short");
+	REFUSED(SHARED "\0\0\3\0\0\0", 4, 1, "cut short");
+	REFUSED(SHARED "\0\0\3\1\20\0", 4, 1, "lane 0 does not end");
 	codebook = none;
-	REFUSED(SHARED "\0\0\4\0\0\1\0", 4, 1, "table 0 of a codebook of 0 tables");
+	REFUSED(SHARED "\0\0\3" PAYLOAD, 4, 1, "table 0 of a codebook of 0 tables");
 	codebook = held;
 }
 
@@ -322,54 +328,64 @@ static void test_damaged_rans(void **state)
 	struct draft d;
 
 	(void)state;
-	/* Symbol 5 has slots 0 to 127; from 2^16 a word of it leads to 2^15. */
 	draft_rans(&d, PRECISE, 5, 0, 3, good);
-	draft_check(&d, "\0\0\1\0", 4, 1, NULL);
+	draft_check(&d, PAYLOAD, 3, 1, NULL);
 	draft_rans(&d, PRECISE, 5, 0, 4, gap);
-	draft_check(&d, "\0\0\1\0", 4, 1, NULL);
+	draft_check(&d, PAYLOAD, 3, 1, NULL);
 	draft_rans(&d, PRECISE | 7, 5, 0, 3, good);
-	draft_check(&d, "\0\0\1\0", 4, 1, "scale of 15 bits");
+	draft_check(&d, PAYLOAD, 3, 1, "scale of 15 bits");
 	draft_rans(&d, PRECISE | 1, 5, 0, 3, good);
-	draft_check(&d, "\0\0\1\0", 4, 255, "frequencies of 9 bits for 255 words");
+	draft_check(&d, PAYLOAD, 3, 255, "frequencies of 9 bits for 255 words");
 	draft_rans(&d, PRECISE | 1, 5, 0, 3, good);
-	draft_check(&d, "\0\0\1\0", 4, 256, "cut short");
+	draft_check(&d, PAYLOAD, 3, 256, "cut short");
 	draft_rans(&d, PRECISE, 14, 0, 3, good);
-	draft_check(&d, "\0\0\1\0", 4, 1, "outside the alphabet");
+	draft_check(&d, PAYLOAD, 3, 1, "outside the alphabet");
 	draft_rans(&d, PRECISE, 5, 3, 3, good);
-	draft_check(&d, "\0\0\1\0", 4, 1, "rest is outside");
+	draft_check(&d, PAYLOAD, 3, 1, "rest is outside");
 	draft_rans(&d, PRECISE, 5, 0, 3, many);
-	draft_check(&d, "\0\0\1\0", 4, 1, "over 2^8");
+	draft_check(&d, PAYLOAD, 3, 1, "over 2^8");
 	draft_rans(&d, PRECISE, 5, 0, 3, late);
-	draft_check(&d, "\0\0\1\0", 4, 1, "begins or ends");
+	draft_check(&d, PAYLOAD, 3, 1, "begins or ends");
 	draft_rans(&d, PRECISE, 5, 1, 3, good);
-	draft_check(&d, "\0\0\1\0", 4, 1, "begins or ends");
+	draft_check(&d, PAYLOAD, 3, 1, "begins or ends");
 	draft_rans(&d, PRECISE, 5, 0, 3, big);
-	draft_check(&d, "\0\0\1\0", 4, 1, "out of range");
+	draft_check(&d, PAYLOAD, 3, 1, "out of range");
 	draft_rans(&d, PRECISE, 5, 0, 3, odd);
-	draft_check(&d, "\0\0\1\0", 4, 1, "lane 0 does not end");
+	draft_check(&d, PAYLOAD, 3, 1, NULL);
 	draft_rans(&d, PRECISE, 5, 0, 3, odd);
 	level_write_bits(&d.levels, 1, 1);
-	draft_check(&d, "\0\0\1\0", 4, 1, "padding");
+	draft_check(&d, PAYLOAD, 3, 1, "padding");
+}
+
+static void test_damaged_rans_payload(void **state)
+{
+	static const unsigned good[3] = {0, 64, 64};
+	struct draft d;
+
+	(void)state;
 	draft_rans(&d, PRECISE, 5, 0, 3, good);
-	draft_check(&d, "\0\0\1\0\0", 5, 1, "payload of 5 bytes");
+	draft_check(&d, PAYLOAD "\0", 4, 1, "payload of 4 bytes for 1 lanes");
 	draft_rans(&d, PRECISE, 5, 0, 3, good);
-	draft_check(&d, "\0\0\1", 3, 1, "payload of 3 bytes");
+	draft_check(&d, "\1\5", 2, 1, "payload of 2 bytes for 1 lanes");
 	draft_rans(&d, PRECISE | 1 << 3, 5, 0, 3, good);
-	draft_check(&d, "\0\0\1\0\0\0\1\0", 8, 1, "payload of 8 bytes for 4 lanes");
+	draft_check(&d, PAYLOAD_4, 10, 4, NULL);
+	draft_rans(&d, PRECISE | 1 << 3, 5, 0, 3, good);
+	draft_check(&d, PAYLOAD_4, 9, 1, "payload of 9 bytes for 4 lanes");
 	draft_rans(&d, PRECISE | 2 << 3, 5, 0, 3, good);
-	draft_check(&d, "\0\0\1\0", 4, 1, "payload of 4 bytes for 16 lanes");
+	draft_check(&d, PAYLOAD, 3, 1, "payload of 3 bytes for 16 lanes");
 	draft_rans(&d, PRECISE | 3 << 3, 5, 0, 3, good);
-	draft_check(&d, "\0\0\1\0", 4, 1, "payload of 4 bytes for 64 lanes");
+	draft_check(&d, PAYLOAD, 3, 1, "payload of 3 bytes for 64 lanes");
 	draft_rans(&d, PRECISE, 5, 0, 3, good);
-	draft_check(&d, "\xff\x7f\0\0", 4, 1, "state of lane 0");
+	draft_check(&d, "\1\5\x80", 3, 1, "payload of 3 bytes for 1 lanes");
 	draft_rans(&d, PRECISE, 5, 0, 3, good);
-	draft_check(&d, "\0\0\0\x80", 4, 1, "state of lane 0");
+	draft_check(&d, PAYLOAD "\0\0", 5, 1, "bytes after the last word");
 	draft_rans(&d, PRECISE, 5, 0, 3, good);
-	draft_check(&d, "\0\0\1\0\0\0", 6, 1, "bytes after the last word");
+	draft_check(&d, PAYLOAD, 3, 2, "cut short");
 	draft_rans(&d, PRECISE, 5, 0, 3, good);
-	draft_check(&d, "\0\0\1\0", 4, 2, "cut short");
-	draft_rans(&d, PRECISE, 5, 0, 3, good);
-	draft_check(&d, "\1\0\1\0", 4, 1, "lane 0 does not end");
+	draft_check(&d, "\1\20\0", 3, 1, "lane 0 does not end");
+	/* Of 4 lanes the last one, which no word comes from. */
+	draft_rans(&d, PRECISE | 1 << 3, 5, 0, 3, good);
+	draft_check(&d, "\1\5\0\x28\0\0\0\0\2\0", 10, 2, "lane 3 does not end");
 }
 
 /* Decodes a damaged copy in memory of its exact size; any result will do, a crash will not. */
@@ -475,13 +491,10 @@ int main(void)
 {
 	int failed;
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_damaged_frames),
-		cmocka_unit_test(test_damaged_huffman),
-		cmocka_unit_test(test_damaged_rans),
-		cmocka_unit_test(test_damaged_shared),
-		cmocka_unit_test(test_damaged_libraries),
-		cmocka_unit_test(test_mutations),
-		cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_damaged_frames), cmocka_unit_test(test_damaged_huffman),
+		cmocka_unit_test(test_damaged_rans),   cmocka_unit_test(test_damaged_rans_payload),
+		cmocka_unit_test(test_damaged_shared), cmocka_unit_test(test_damaged_libraries),
+		cmocka_unit_test(test_mutations),      cmocka_unit_test(test_noise),
 	};
 
 	seed_init();

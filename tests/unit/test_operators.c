@@ -142,38 +142,39 @@ static const struct good good[] = {
 	/*
 	 * 2 rows of 3 columns of 2 words each. Here and below: the tables of the classes, which all
 	 * have precision 7, as first word, last word but one less, rest and frequencies; the
-	 * payload. Table 0 has the words 5 and 6, table 1 has 65 to 67.
+	 * payload, of no tail. Table 0 has the words 5 and 6, table 1 has 65 to 67.
 	 */
 	{"route by rows",
 	 8,
 	 12,
 	 BYTES(ROUTE "\x03\x02\x02\x01\x02" PACKED "\x00\x01\x01"
 		     "\xe0\x05\x00\x06\x05\x40\x84\x0b"
-		     "\x04\x06\x42\xaf\x01\x00\xb0\xd6"),
+		     "\x04\x05\x10\x42\xaf\xb0\xd6"),
 	 {'A', 'B', 'C', 'A', 'B', 'C', 5, 5, 5, 5, 5, 6}},
-	/* in 4 lanes */
+	/* in 4 lanes, tails of 2 words */
 	{"route by columns",
 	 8,
 	 12,
 	 BYTES(ROUTE "\x03\x02\x01\x02\x02" PACKED "\x00\x01\x05"
 		     "\xe8\x05\x00\x06\x05\x40\x84\x0b"
-		     "\x04\x10\x4c\x6d\x03\x00\x6f\x23\x76\x05\xf1\x79\x05\x00\x50\x6c\x03\x00"),
+		     "\x04\x0b\x12\x21\x49\x22\x27\x02\xd4\x03\x20\x16\x00"),
 	 {'A', 'B', 5, 5, 'C', 'A', 'B', 'C', 5, 6, 'A', 'A'}},
-	/* row classes 1, 0; column classes 2, 0, 1; map 0 1 1 / 1 2 0 */
+	/* row classes 1, 0; column classes 2, 0, 1; map 0 1 1 / 1 2 0; a tail of 2 words */
 	{"route by rows and columns",
 	 12,
 	 12,
 	 BYTES(ROUTE "\x03\x02\x02\x03\x03" PACKED "\x00\x01\x01" PACKED "\x00\x02\x12" PACKED
 		     "\x00\x02\x54\x02"
 		     "\xe0\x14\x20\x00\x10\x03\x02\x01\x0f\x20\x00\x10\x91\x25\x14\xa3\x80\xf5\x03"
-		     "\x00\x00\xd0\xfa\x01\x06\x00\x25\xe2\x07\xc4\xea"),
+		     "\x00\x00\xd0\xfa\x01\x06\x82\x0b\xa1\x1a\xa5\x94"),
 	 {20, 21, 30, 31, 40, 4095, 32, 35, 22, 23, 30, 31}},
+	/* all words in the tail */
 	{"route of inner size 1",
 	 1,
 	 4,
 	 BYTES(ROUTE "\x02\x01\x02\x02\x02" PACKED "\x00\x01\x02" PACKED "\x00\x01\x01" PACKED
 		     "\x00\x01\x06"
-		     "\xe0\x20\x82\x19\x04\x55\xf3\x02\x00"),
+		     "\xe0\x20\x82\x19\x03\x04\x03\x01"),
 	 {1, 0, 1, 1}},
 
 	{"escape",
@@ -295,18 +296,17 @@ static void test_damaged_payloads(void **state)
 		{"words of an escape", 8, 2,
 		 BYTES(ESCAPE "\x02\x00\x02" CONST "\x03" PACKED "\xff\x01\x01\x02"),
 		 "packed literal"},
-		{"route, a unit missing", 8, 4, BYTES(ROUTE_ROWS TABLES_2 "\x04\x00\x80\x00\x00"),
+		{"route, a unit missing", 8, 4, BYTES(ROUTE_ROWS TABLES_2 "\x03\x00\x41\x00"),
 		 "cut short"},
 		{"route, a unit left over", 8, 4,
-		 BYTES(ROUTE_ROWS TABLES_2 "\x06\x04\x82\x00\x00\x00\x00"),
+		 BYTES(ROUTE_ROWS TABLES_2 "\x05\x04\x41\x00\x00\x00"),
 		 "bytes after the last word"},
 		{"route, a state that does not end", 8, 4,
-		 BYTES(ROUTE_ROWS TABLES_2 "\x04\x04\x85\x00\x00"), "lane 0 does not end"},
+		 BYTES(ROUTE_ROWS TABLES_2 "\x03\x04\x03\x01"), "lane 0 does not end"},
 		{"route, an idle lane that does not end", 8, 2,
-		 BYTES(ROUTE
-		       "\x02\x01\x01\x02\x02" PACKED "\x00\x01\x02"
-		       "\x08\x41\x00\x06\x01\x08"
-		       "\x10\x80\x80\x00\x00\x80\x80\x00\x00\x00\x80\x00\x00\x01\x80\x00\x00"),
+		 BYTES(ROUTE "\x02\x01\x01\x02\x02" PACKED "\x00\x01\x02"
+			     "\x08\x41\x00\x06\x01\x08"
+			     "\x0a\x01\x41\x00\x08\x02\x00\x00\x00\x02\x00"),
 		 "lane 3 does not end"},
 		{"in a merge", 16, 2, BYTES(PLANES CONST "\x01" PACKED "\xff\x01\x01\x02"),
 		 "packed literal"},

@@ -143,11 +143,11 @@ static const struct notation notations[] = {
 	{8, 2, BYTES(SCAN "\x01\x07" CONST "\x01"), "scan_{add,7}(const8,1(1))"},
 	{8, 2, BYTES(SCAN "\x00\x07" CONST "\x01"), "scan_{xor,7}(const8,1(1))"},
 	{8, 12, BYTES(ROUTE "\x02\x03\x02\x01\x02" PACKED "\x00\x01\x01" TABLES_2 PAYLOAD),
-	 "route_{2x2x3;2,1;2}(8-bit {21 B})"},
+	 "route_{2x2x3;2,1;2}(8-bit {20 B})"},
 	{8, 4,
 	 BYTES(ROUTE "\x02\x01\x02\x02\x02" PACKED "\x00\x01\x01" PACKED "\x00\x01\x01" PACKED
 		     "\x00\x01\x07" TABLES_2 PAYLOAD),
-	 "route_{2x2x1;2,2;2}(8-bit {29 B})"},
+	 "route_{2x2x1;2,2;2}(8-bit {28 B})"},
 	{8, 2, BYTES(ESCAPE "\x03\x60\x01" CONST "\x07" CONST "\x02"),
 	 "escape_{3,96,1}(const3,2(7), const8,1(2))"},
 	{8, 2, BYTES(ESCAPE "\x03\x60\x00" CONST "\x07"), "escape_{3,96,0}(const3,2(7))"},
@@ -207,7 +207,7 @@ static void test_description(void **state)
 	assert_int_equal(program.size, 5);
 	program_describe(&program, nodes);
 	assert_node(&nodes[0], "concat", 1, 2, 8, 8, 2, "");
-	assert_node(&nodes[1], "route", 2, 0, 8, 4, 21, "2x2x1;2,1;2");
+	assert_node(&nodes[1], "route", 2, 0, 8, 4, 20, "2x2x1;2,1;2");
 	assert_node(&nodes[2], "flip", 2, 1, 8, 4, 6, "2x1x2");
 	assert_node(&nodes[3], "scan", 3, 1, 8, 4, 3, "add,7");
 	assert_node(&nodes[4], "const", 4, 0, 8, 3, 2, "5");

@@ -183,10 +183,13 @@ static void test_library_limit(void **state)
 #define SCALE_8  "\x00"
 #define SCALE_14 "\x06"
 
+/* In one lane, a tail of words 0. */
+#define WORDS_0 "\x03\x0f\x00\x00"
+
 /* A route of 32 columns of a class each: 2^19 slots. */
 static void put_large_route(struct buffer *out)
 {
-	static const char behind[] = SCALE_14 TABLES_32 PAYLOAD;
+	static const char behind[] = SCALE_14 TABLES_32 WORDS_0;
 	uint8_t of_column[32];
 	const struct grid grid = {256, 32, 1};
 	const struct route_classes classes = {1, 32, 32, NULL, of_column, NULL};
@@ -201,9 +204,9 @@ static void put_large_route(struct buffer *out)
 /* The slots of the tables of routes, literals and parameters. */
 static void test_slot_limit(void **state)
 {
-	static const char small[] = RANS SCALE_8 "\x08" PAYLOAD;
-	static const char large[] = RANS SCALE_14 "\x08" PAYLOAD;
-	static const char flags[] = FLIP "\x04\x01" RANS SCALE_8 "\x08" PAYLOAD;
+	static const char small[] = RANS SCALE_8 "\x08" WORDS_0;
+	static const char large[] = RANS SCALE_14 "\x08" WORDS_0;
+	static const char flags[] = FLIP "\x04\x01" RANS SCALE_8 "\x08" WORDS_0;
 	struct buffer b = BUFFER_INIT;
 	const size_t count = 8192;
 	unsigned i;

@@ -45,13 +45,13 @@ static inline void draft_tensors(struct draft *d)
 
 /*
  * The same with a codebook: 64 of 256 slots for each of 'w' to 'z', and half of them for each of
- * the two highest words of 9 bits. Tensor "b" is a literal with table 0, all words in its tail.
+ * the two highest words of 9 bits. Tensor "b" is a literal with table 0, without a tail.
  */
 static inline void draft_codebook(struct draft *d)
 {
 	static const uint8_t codebook[] = {2, 8, 0,    0x77, 0x02, 0x10, 0x1b,
 					   9, 0, 0xfe, 0x01, 0x20, 0x0a};
-	static const uint8_t program[] = {0x41, 0, 0, 3, 0x04, 0x3a, 0x19};
+	static const uint8_t program[] = {0x41, 0, 0, 4, 0x80, 0x00, 0x39, 0x00};
 
 	d->codebook = codebook;
 	d->codebook_size = sizeof(codebook);
@@ -481,20 +481,21 @@ static const struct bad_case bad_cases[] = {
 	 "record 3 of 3: shared literal: words of 8 bits, table 1 is for 9"},
 	{"bad-shared-lanes", draft_codebook, EDIT(RECORD_2, BODY_1 + 2, 1, "\x04"), BREVIS_E_FORMAT,
 	 "record 3 of 3: shared literal: lanes are not 0 to 3"},
-	{"bad-shared-states", draft_codebook, EDIT(RECORD_2, BODY_1 + 4, 1, "\x24"),
-	 BREVIS_E_FORMAT, "record 3 of 3: rANS literal: a payload of 3 bytes for 1 lanes"},
-	{"bad-shared-states-padding", draft_codebook, EDIT(RECORD_2, BODY_1 + 6, 1, "\x99"),
-	 BREVIS_E_FORMAT, "record 3 of 3: rANS literal: a payload of 3 bytes for 1 lanes"},
+	{"bad-shared-states", draft_codebook, EDIT(RECORD_2, BODY_1 + 4, 1, "\xf0"),
+	 BREVIS_E_FORMAT, "record 3 of 3: rANS literal: a payload of 4 bytes for 1 lanes"},
+	{"bad-shared-states-padding", draft_codebook, EDIT(RECORD_2, BODY_1 + 7, 1, "\x80"),
+	 BREVIS_E_FORMAT, "record 3 of 3: rANS literal: a payload of 4 bytes for 1 lanes"},
 	{"bad-shared-half-unit", draft_codebook,
-	 EDIT(RECORD_2, BODY_1 + 3, 4, "\x04\x04\x3a\x19\x00"), BREVIS_E_FORMAT,
-	 "record 3 of 3: rANS literal: a payload of 4 bytes for 1 lanes"},
-	{"bad-shared-unit-missing", draft_codebook, EDIT(RECORD_2, BODY_1 + 4, 1, "\x00"),
-	 BREVIS_E_FORMAT, "record 3 of 3: rANS literal: cut short"},
+	 EDIT(RECORD_2, BODY_1 + 3, 5, "\x05\x80\x00\x39\x00\x00"), BREVIS_E_FORMAT,
+	 "record 3 of 3: rANS literal: a payload of 5 bytes for 1 lanes"},
+	{"bad-shared-unit-missing", draft_codebook,
+	 EDIT(RECORD_2, BODY_1 + 3, 5, "\x03\x00\x00\x39"), BREVIS_E_FORMAT,
+	 "record 3 of 3: rANS literal: cut short"},
 	{"bad-shared-unit-left", draft_codebook,
-	 EDIT(RECORD_2, BODY_1 + 3, 4, "\x05\x04\x3a\x19\x00\x00"), BREVIS_E_FORMAT,
+	 EDIT(RECORD_2, BODY_1 + 3, 5, "\x06\x80\x00\x39\x00\x00\x00"), BREVIS_E_FORMAT,
 	 "record 3 of 3: rANS literal: bytes after the last word"},
-	{"bad-shared-end", draft_codebook, EDIT(RECORD_2, BODY_1 + 5, 2, "\x00\x49"),
-	 BREVIS_E_FORMAT, "record 3 of 3: rANS literal: lane 0 does not end as it must"},
+	{"bad-shared-end", draft_codebook, EDIT(RECORD_2, BODY_1 + 5, 1, "\x01"), BREVIS_E_FORMAT,
+	 "record 3 of 3: rANS literal: lane 0 does not end as it must"},
 	{"bad-literal-zstd", draft_libraries, EDIT(RECORD_0, BODY_1 + 4, 1, "\x29"),
 	 BREVIS_E_FORMAT, "record 1 of 1: literal: not a zstd frame"},
 	{"bad-literal-lzma2", draft_libraries, EDIT(RECORD_0, BODY_1 + 37, 1, "\x01"),

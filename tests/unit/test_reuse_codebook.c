@@ -67,7 +67,7 @@ static bool has_codebook_of(struct buffer *memory, const struct brevis_archive *
 /* Its one literal with a table of the codebook. */
 static bool holds_shared(const struct buffer *archive)
 {
-	static const uint8_t program[] = {0x41, 0, 0, 3, 0x04, 0x3a, 0x19};
+	static const uint8_t program[] = {0x41, 0, 0, 4, 0x80, 0x00, 0x39, 0x00};
 
 	return memmem(archive->data, archive->size, program, sizeof(program)) != NULL;
 }

@@ -106,7 +106,13 @@ static int take_rans_payload(struct span *in, struct literal *out, struct brevis
 	int status = take_sized_payload(in, out, err);
 
 	payload = out->payload;
-	return status ? status : rans_payload_read(&payload, out->lanes, &tail, states, err);
+	if (!status)
+		status = rans_payload_read(&payload, out->lanes, &tail, states, err);
+	if (!status && tail && (size_t)(tail - 1) * out->lanes >= out->count)
+		return error_set(err, BREVIS_E_FORMAT,
+				 "rANS literal: a tail of %u times %u for %zu words", tail,
+				 out->lanes, out->count);
+	return status;
 }
 
 /* Parameters and `tables` tables, then the payload. */

@@ -28,7 +28,7 @@ uint64_t rans_payload_bound(uint64_t bits, unsigned lanes)
 {
 	/*
 	 * A state takes 3 bits more than it holds. Its tail may be lucky: the last word costs
-	 * nothing if it is 0; so can the roundings of states be.
+	 * nothing if it is 0, the one before nothing if it is the first symbol.
 	 */
 	uint64_t least = RANS_TAIL_BITS + (uint64_t)lanes * (RANS_EXCESS_BITS + RANS_LOW_BITS);
 	uint64_t luck = (uint64_t)lanes * (FREQUENCY_BITS_MAX + 1), payload;

@@ -19,10 +19,13 @@ static inline uint64_t rans_lanes_cost(unsigned lanes)
 /** The number that stands for so many lanes in the bytes. */
 unsigned rans_lanes_code(unsigned lanes);
 
-/** A bound in bytes of payload size and payload for words that cost so many bits. */
+/**
+ * A bound in bytes of payload size and payload for words that cost so many bits. Fewer suffice only
+ * if a lane's tail ends with several words that are the first symbol: those cost nothing.
+ */
 uint64_t rans_payload_bound(uint64_t bits, unsigned lanes);
 
-/** A bound in bytes of parameters, table, payload size and payload: no encoding is smaller. */
+/** The same of parameters, table, payload size and payload. */
 uint64_t rans_size_bound(const struct frequency_plan *plan, unsigned lanes);
 
 /** Words that classes are asked for at a time, at most: so many stay in the nearest cache. */

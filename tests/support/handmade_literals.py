@@ -75,9 +75,9 @@ def make_good_tails():
         for n in sorted({1, 2, number - 1, number, number + 1, 2 * number + 1, 5 * number - 1, 5 * number, 5 * number + 2} - {0}):
             words = rng.choices(list(table.frequencies), list(table.frequencies.values()), k=n)
             for tail in (0, 1, 2):
-                tailed(f"tail-{tail}-{n}-{lanes}", words, lanes=lanes, tail=tail)
+                if (tail - 1) * number < n:
+                    tailed(f"tail-{tail}-{n}-{lanes}", words, lanes=lanes, tail=tail)
             tailed(f"tail-{n}-{lanes}", words, lanes=lanes)
-            tailed(f"tail-15-of-less-{n}-{lanes}", words[:2], lanes=lanes, tail=15)
         # The last word of a lane needs no code.
         tailed(f"tail-without-codes-{lanes}", [255 - i for i in range(number)], lanes=lanes)
         tailed(f"tail-ends-without-codes-{lanes}", [2, 1] * number + [255 - i for i in range(number)], lanes=lanes, tail=2)

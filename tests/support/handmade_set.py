@@ -49,6 +49,7 @@ def bad_payloads(name, lanes, tables, node, codebook=b""):
     broken("final-state-no-tail", "final state", many, payload(many, tail=0, last={last: 1}))
     broken("final-state-few", "final state", few, payload(few, last={0: 256}))
     broken("final-state-idle", "final state", few, payload(few, last={last: 256 if lanes == 0 else 1}))  # only one lane is never idle
+    broken("tail-longer", "longer than need be", few, payload(few, says_tail=-(-len(few) // LANES[lanes]) + 1))
     # Words of the tail that take units, main words that take none.
     for tail, said in ((0, 1), (0, 15), (1, 0), (1, 2)):
         broken(f"tail-{tail}-says-{said}", "rANS payload", many, payload(many, tail=tail, says_tail=said))

@@ -376,6 +376,7 @@ def parse_rans_payload(reader, tables, lanes, count, classes=None):
     size = reader.varint()
     payload = ByteReader(reader.take(size), 0, size, "the bit stream of a rANS payload")
     tail, initial = read_rans_states(payload, lanes)
+    require((tail - 1) * lanes < count, "rANS payload: the tail is longer than need be")
     rest = payload.take(payload.end - payload.pos)
     require(len(rest) % 2 == 0, "rANS payload: half a unit")
 

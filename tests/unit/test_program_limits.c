@@ -183,8 +183,9 @@ static void test_library_limit(void **state)
 #define SCALE_8  "\x00"
 #define SCALE_14 "\x06"
 
-/* In one lane, a tail of words 0. */
+/* In one lane, a tail of words 0: of the most, and of so many as there are flags. */
 #define WORDS_0 "\x03\x0f\x00\x00"
+#define FLAGS_0 "\x03\x04\x00\x00"
 
 /* A route of 32 columns of a class each: 2^19 slots. */
 static void put_large_route(struct buffer *out)
@@ -206,7 +207,7 @@ static void test_slot_limit(void **state)
 {
 	static const char small[] = RANS SCALE_8 "\x08" WORDS_0;
 	static const char large[] = RANS SCALE_14 "\x08" WORDS_0;
-	static const char flags[] = FLIP "\x04\x01" RANS SCALE_8 "\x08" WORDS_0;
+	static const char flags[] = FLIP "\x04\x01" RANS SCALE_8 "\x08" FLAGS_0;
 	struct buffer b = BUFFER_INIT;
 	const size_t count = 8192;
 	unsigned i;

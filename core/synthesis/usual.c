@@ -350,6 +350,19 @@ static int find_flips(const struct words *in, const struct tensor_kind *kind,
 	return BREVIS_OK;
 }
 
+/* Tells whether flips would pay, for a search to find them where they cannot be written. */
+static int find_leaning(const struct words *in, const struct tensor_kind *kind,
+			const struct sketch *sketch, struct sketch_cut cut, uint64_t margin,
+			bool *leans, struct brevis_error *err)
+{
+	struct flipping flipping = {.flags = NULL};
+	int status = find_flips(in, kind, sketch, &flipping, &cut, margin, err);
+
+	*leans = flipping.flags;
+	release_flags(&flipping);
+	return status;
+}
+
 /* The rotation that puts the low bits back where they belong, behind the symbol. */
 static void put_rotation(const struct cutting *c, struct buffer *out)
 {
@@ -542,7 +555,8 @@ int usual_program(const struct words *in, const struct tensor_kind *kind,
 	struct cutting c = {.in = in, .flipping = &flipping, .err = err};
 	struct sketch *sketch;
 	size_t before = out->size;
-	bool plain, tries;
+	bool plain, tries, leans = false;
+	uint64_t margin;
 	int status = BREVIS_OK;
 
 	*usual = USUAL_NONE;
@@ -557,15 +571,16 @@ int usual_program(const struct words *in, const struct tensor_kind *kind,
 	share_cut(sketch, in, options->codebook, &c.cut);
 	/* It is in doubt, too, where signs may tell something of other bits. */
 	tries = in->count < FLIP_FEW || !plain;
-	if (flips && options->preset != BREVIS_PRESET_FAST)
-		status = find_flips(in, kind, sketch, &flipping, &c.cut,
-				    tries ? 0 : FLIP_MARGIN + c.cut.cost / FLIP_PART, err);
+	margin = tries ? 0 : FLIP_MARGIN + c.cut.cost / FLIP_PART;
+	if (options->preset != BREVIS_PRESET_FAST)
+		status = flips ? find_flips(in, kind, sketch, &flipping, &c.cut, margin, err)
+			       : find_leaning(in, kind, sketch, c.cut, margin, &leans, err);
 	if (!status)
 		status = put_whole(&c, sketch, kind, options, out);
 	if (!status && flipping.flags && tries)
 		status = try_unflipped(&c, sketch, kind, options, out, before);
 	if (!status && out->size - before < in->count * (in->width / 8))
-		*usual = plain ? USUAL_SUFFICES : USUAL_IS_ONE;
+		*usual = plain && !leans ? USUAL_SUFFICES : USUAL_IS_ONE;
 	else
 		out->size = before;
 	release_flags(&flipping);

@@ -165,15 +165,24 @@ static float of_256_values(const struct stream_of *s, size_t i)
 	return s->block[random_below(256)];
 }
 
-static float upcast(const struct stream_of *s, size_t i)
+static float without_low_bits(float v)
 {
-	float v = weight(s, i);
 	uint32_t bits;
 
 	memcpy(&bits, &v, sizeof(bits));
 	bits &= 0xffffe000;
 	memcpy(&v, &bits, sizeof(bits));
 	return v;
+}
+
+static float upcast(const struct stream_of *s, size_t i)
+{
+	return without_low_bits(weight(s, i));
+}
+
+static float upcast_leaning_columns(const struct stream_of *s, size_t i)
+{
+	return without_low_bits(of_leaning_columns(s, i));
 }
 
 /* The same, but for one in 16. */
@@ -217,6 +226,7 @@ static const struct {
 	{"of 16 values", of_16_values, false},
 	{"of 256 values", of_256_values, false},
 	{"upcast", upcast, true},
+	{"upcast leaning columns", upcast_leaning_columns, false},
 	{"mostly upcast", mostly_upcast, false},
 	{"outliers", outliers, false},
 };

@@ -7,6 +7,7 @@
  * used, but for the runs that compare two workers with one.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -307,6 +308,10 @@ int bench_speed(int argc, char **argv)
 		goto out;
 	}
 	speed->runs = (unsigned)a.runs;
+	/* As git-brevis does, whose buffers would come page by page again and again. All codecs
+	 * have it. */
+	mallopt(M_MMAP_THRESHOLD, 32 << 20);
+	mallopt(M_TRIM_THRESHOLD, 256 << 20);
 	printf("# Speed of one core, in memory\n\n");
 	bench_print_machine();
 	fflush(stdout);

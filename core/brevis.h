@@ -210,7 +210,8 @@ struct brevis_decode_options {
  * Restores the original, front to back, through write. Every record is checked before its bytes are
  * passed on, and the original's size and SHA-256 at the end: only BREVIS_OK means that what was
  * written is the whole original. With write == NULL the archive is only verified.
- * Memory: about 20 MiB, and at most 95 MiB for each worker, whatever the archive's size.
+ * Memory, whatever the archive's size: at most 110 MiB with one worker; with several, 140 MiB and
+ * 85 MiB for each.
  */
 int brevis_archive_decode(const struct brevis_archive *archive,
 			  const struct brevis_decode_options *options, brevis_write_fn write,
@@ -325,7 +326,7 @@ struct brevis_encoder;
 
 /**
  * Starts an archive that goes to write as it grows, on the calling thread. Every record is decoded
- * and compared with what it was made of before it is written. Memory: about 100 MiB, and 100 MiB
+ * and compared with what it was made of before it is written. Memory: about 140 MiB, and 120 MiB
  * for each worker, whatever the input's size.
  */
 int brevis_encoder_new(const struct brevis_encode_options *options, brevis_write_fn write,

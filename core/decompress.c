@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The pipeline from an archive to the original: workers read and decode pieces, each proven by its
- * checksum; the calling thread passes them on in source order, and a hasher beside it proves the
- * whole by its SHA-256. The calling thread also decodes the chained pieces, since by then it has
- * the bytes before them.
+ * checksum; the calling thread, which is one of them, passes them on in source order, and a hasher
+ * beside it proves the whole by its SHA-256. The calling thread also decodes the chained pieces,
+ * since by then it has the bytes before them.
  */
 #include "core/decompress.h"
 
@@ -14,8 +14,20 @@
 #include "core/base/pool.h"
 #include "core/base/rings.h"
 
-struct decode_job {
+struct decoding {
 	const struct brevis_archive *archive;
+	const struct piece_taker *taker;
+	unsigned threads;
+	struct pool *pool;
+	struct record_decoder *decoders; /* of each thread, the calling one's last */
+	struct rings rings;              /* of struct decode_job */
+	struct piece_buffer before; /* the piece that was taken last, if one is chained to it */
+	uint64_t before_ticket;     /* as that of a job */
+	struct brevis_error *err;
+};
+
+struct decode_job {
+	const struct decoding *decoding;
 	uint64_t piece;
 	struct piece_buffer buffer;
 	uint64_t ticket; /* of the hasher: when it has read the buffer */
@@ -27,22 +39,24 @@ struct decode_job {
 static void run(void *arg, unsigned worker)
 {
 	struct decode_job *job = arg;
+	const struct decoding *d = job->decoding;
 
-	(void)worker;
-	job->status = archive_fetch_piece(job->archive, job->piece, &job->buffer, &job->err);
-	if (!job->status && !archive_is_chained(job->archive, job->piece))
-		job->status = archive_restore_piece(job->archive, job->piece, &job->buffer, NULL,
-						    &job->err);
+	job->status = archive_fetch_piece(d->archive, job->piece, &job->buffer, &job->err);
+	if (!job->status && !archive_is_chained(d->archive, job->piece))
+		job->status = archive_restore_piece(d->archive, job->piece, &job->buffer, NULL,
+						    &d->decoders[worker], &job->err);
 }
 
-struct decoding {
-	const struct brevis_archive *archive;
-	const struct piece_taker *taker;
-	struct pool *pool;
-	struct rings rings;         /* of struct decode_job */
-	struct piece_buffer before; /* the piece that was taken last, if one is chained to it */
-	struct brevis_error *err;
-};
+/* Keeps the piece for the one that is chained to it, in exchange for the one before. Whoever uses a
+ * buffer next must know until when the hasher reads it. */
+static void keep_before(struct decoding *d, struct decode_job *job)
+{
+	uint64_t ticket = job->ticket;
+
+	piece_buffer_swap(&job->buffer, &d->before);
+	job->ticket = d->before_ticket;
+	d->before_ticket = ticket;
+}
 
 /* Takes the oldest job back and passes its bytes on. */
 static int deliver(struct decoding *d)
@@ -53,8 +67,8 @@ static int deliver(struct decoding *d)
 
 	job->submitted = false;
 	if (!job->status && archive_is_chained(d->archive, job->piece))
-		job->status =
-			archive_restore_piece(d->archive, job->piece, piece, &d->before, &job->err);
+		job->status = archive_restore_piece(d->archive, job->piece, piece, &d->before,
+						    &d->decoders[d->threads - 1], &job->err);
 	if (job->status) {
 		if (d->err)
 			*d->err = job->err;
@@ -63,9 +77,8 @@ static int deliver(struct decoding *d)
 	if (d->taker->hasher)
 		job->ticket = hasher_add(d->taker->hasher, piece->raw, piece->raw_size);
 	status = d->taker->take(d->taker->ctx, job->piece, piece, d->err);
-	/* The buffer that comes back in exchange was given to the hasher before. */
 	if (!status && archive_is_chained(d->archive, job->piece + 1))
-		piece_buffer_swap(piece, &d->before);
+		keep_before(d, job);
 	return status;
 }
 
@@ -114,15 +127,16 @@ static int decode_pieces(struct decoding *d, uint64_t count)
 	return status;
 }
 
-static int init(struct decoding *d, unsigned threads)
+static int init(struct decoding *d)
 {
 	size_t i;
 
-	if (rings_init(&d->rings, threads, sizeof(struct decode_job)))
+	d->decoders = calloc(d->threads, sizeof(*d->decoders));
+	if (!d->decoders || rings_init(&d->rings, d->threads, sizeof(struct decode_job)))
 		return error_nomem(d->err);
 	for (i = 0; i < d->rings.count; i++)
-		((struct decode_job *)rings_at(&d->rings, i))->archive = d->archive;
-	d->pool = pool_new(threads, d->rings.count, run);
+		((struct decode_job *)rings_at(&d->rings, i))->decoding = d;
+	d->pool = pool_new(d->threads, d->rings.count, run);
 	return d->pool ? BREVIS_OK : error_nomem(d->err);
 }
 
@@ -139,14 +153,18 @@ static void release(struct decoding *d)
 		piece_buffer_release(&job->buffer);
 	}
 	rings_release(&d->rings);
+	hasher_wait(d->taker->hasher, d->before_ticket);
 	piece_buffer_release(&d->before);
+	for (i = 0; d->decoders && i < d->threads; i++)
+		record_decoder_release(&d->decoders[i]);
+	free(d->decoders);
 }
 
 int decompress_pieces(const struct brevis_archive *archive, uint64_t count, unsigned threads,
 		      const struct piece_taker *taker, struct brevis_error *err)
 {
-	struct decoding d = {.archive = archive, .taker = taker, .err = err};
-	int status = init(&d, threads);
+	struct decoding d = {.archive = archive, .taker = taker, .threads = threads, .err = err};
+	int status = init(&d);
 
 	if (!status)
 		status = decode_pieces(&d, count);

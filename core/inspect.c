@@ -133,6 +133,7 @@ static int parse_header(const struct brevis_archive *archive, struct safetensors
 	enum safetensors_state state = SAFETENSORS_MORE;
 	struct buffer text = BUFFER_INIT;
 	struct piece_buffer pb = {0}, before = {0};
+	struct record_decoder decoder = {0};
 	uint64_t i;
 	int status = BREVIS_OK;
 
@@ -142,7 +143,7 @@ static int parse_header(const struct brevis_archive *archive, struct safetensors
 		piece_buffer_swap(&pb, &before);
 		status = archive_fetch_piece(archive, i, &pb, err);
 		if (!status)
-			status = archive_restore_piece(archive, i, &pb, &before, err);
+			status = archive_restore_piece(archive, i, &pb, &before, &decoder, err);
 		if (status)
 			break;
 		buffer_append(&text, pb.raw, pb.raw_size);
@@ -158,6 +159,7 @@ static int parse_header(const struct brevis_archive *archive, struct safetensors
 	buffer_release(&text);
 	piece_buffer_release(&pb);
 	piece_buffer_release(&before);
+	record_decoder_release(&decoder);
 	if (!status && state == SAFETENSORS_INVALID)
 		return error_set(err, BREVIS_E_FORMAT, "the safetensors header is damaged: %s",
 				 safetensors_reason(parser));

@@ -398,7 +398,8 @@ int archive_fetch_piece(const struct brevis_archive *archive, uint64_t i, struct
 }
 
 int archive_restore_piece(const struct brevis_archive *archive, uint64_t i, struct piece_buffer *pb,
-			  const struct piece_buffer *before, struct brevis_error *err)
+			  const struct piece_buffer *before, struct record_decoder *decoder,
+			  struct brevis_error *err)
 {
 	uint64_t number = archive->pieces[i].record;
 	const struct record_entry *record = &archive->records[number];
@@ -416,8 +417,8 @@ int archive_restore_piece(const struct brevis_archive *archive, uint64_t i, stru
 		return error_nomem(err);
 	if (before)
 		reach = record_reach(before->raw, before->raw_size);
-	status = record_decoder_run(&pb->decoder, pb->record, &record->head, archive->codebook,
-				    reach, pb->raw, &why);
+	status = record_decoder_run(decoder, pb->record, &record->head, archive->codebook, reach,
+				    pb->raw, &why);
 	if (status)
 		return error_set(err, status, "record %llu of %llu: %s",
 				 (unsigned long long)number + 1,
@@ -438,6 +439,5 @@ void piece_buffer_release(struct piece_buffer *pb)
 {
 	buffer_release(&pb->stored);
 	free(pb->memory);
-	record_decoder_release(&pb->decoder);
 	*pb = (struct piece_buffer){0};
 }

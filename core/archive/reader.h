@@ -47,7 +47,6 @@ struct piece_buffer {
 	size_t raw_size;
 	uint8_t *memory;
 	size_t capacity;
-	struct record_decoder decoder;
 };
 
 /** Reads the record of piece i, or finds it in memory: pb->record. */
@@ -59,7 +58,8 @@ int archive_fetch_piece(const struct brevis_archive *archive, uint64_t i, struct
  * restored; NULL will do for one that is not chained.
  */
 int archive_restore_piece(const struct brevis_archive *archive, uint64_t i, struct piece_buffer *pb,
-			  const struct piece_buffer *before, struct brevis_error *err);
+			  const struct piece_buffer *before, struct record_decoder *decoder,
+			  struct brevis_error *err);
 
 void piece_buffer_swap(struct piece_buffer *a, struct piece_buffer *b);
 void piece_buffer_release(struct piece_buffer *pb);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The pipeline from a file to its archive. The calling thread cuts the stream into pieces and
- * recognises those that are known; workers turn the others into records, and prove each by decoding
- * it; the calling thread writes the records in source order. Two hashers beside all that make the
- * SHA-256 of the original and of the archive.
+ * recognises those that are known; workers, of which it is one, turn the others into records, and
+ * prove each by decoding it; the calling thread writes the records in source order. Two hashers
+ * beside all that make the SHA-256 of the original and of the archive.
  *
  *     following:  the input equals the beginning of a known archive; pieces are only compared
  *         |  the first piece that differs, or the end of the input

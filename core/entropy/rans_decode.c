@@ -334,17 +334,25 @@ static uint32_t take_last(struct rans_decoder *d)
 	return is_word ? x : 0;
 }
 
+static void begin_tail(struct rans_decoder *d)
+{
+	unsigned j;
+
+	for (j = 0; j < d->lanes; j++)
+		d->states[j] -= RANS_LOW;
+	d->in_tail = true;
+}
+
 /* Decodes words of the tail, for which states shrink. */
 static void decode_tail(struct rans_decoder *d, const struct lookup *l, void *words, size_t first,
 			size_t end)
 {
-	unsigned size = word_bytes(d->width), j;
+	unsigned size = word_bytes(d->width);
 	uint32_t symbol;
 	size_t i;
 
-	for (j = 0; j < d->lanes && !d->in_tail; j++)
-		d->states[j] -= RANS_LOW;
-	d->in_tail = true;
+	if (!d->in_tail)
+		begin_tail(d);
 	for (i = first; i < end; i++) {
 		if (d->tail-- > d->lanes)
 			d->states[d->lane] = advance(l, i, d->states[d->lane], &symbol);

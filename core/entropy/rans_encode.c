@@ -27,8 +27,9 @@ unsigned rans_lanes(size_t count)
 uint64_t rans_payload_bound(uint64_t bits, unsigned lanes)
 {
 	/*
-	 * A state takes 3 bits more than it holds. Its tail may be lucky: the last word costs
-	 * nothing if it is 0, the one before nothing if it is the first symbol.
+	 * A state takes 3 bits more than it holds. A lane may be lucky: a last word of 0, and a
+	 * first symbol before it, cost nothing, where they were reckoned with up to 14 bits; and
+	 * so may the roundings of states.
 	 */
 	uint64_t least = RANS_TAIL_BITS + (uint64_t)lanes * (RANS_EXCESS_BITS + RANS_LOW_BITS);
 	uint64_t luck = (uint64_t)lanes * (FREQUENCY_BITS_MAX + 1), payload;
@@ -185,31 +186,6 @@ static uint8_t *encode_scalar(struct encoder *e, const void *words, size_t count
 	return encode(e, words, word_bytes(e->width), count, classes, e->lanes, to);
 }
 
-/* Whole groups go through a kernel, what is behind them one word after the other. */
-static uint8_t *encode_kernel(struct encoder *e, uint8_t *codes, size_t count,
-			      const uint8_t *classes, uint8_t *to)
-{
-	size_t groups = count / e->lanes, i;
-
-	for (i = count; i-- > groups * e->lanes;) {
-		const uint32_t *entries = e->entries + ((classes ? (size_t)classes[i] : 0) << 8);
-		uint32_t entry, share, *x = &e->states[i % e->lanes];
-
-		if (!(entries[codes[i]] & 0xffff))
-			codes[i] = 255;
-		entry = entries[codes[i]];
-		share = entry & 0xffff;
-		if (*x >= share << (31 - e->scale_bits)) {
-			to -= 2;
-			store_le16(to, (uint16_t)*x);
-			*x >>= 16;
-		}
-		*x = (*x / share << e->scale_bits) + *x % share + (entry >> 16);
-	}
-	return kernels()->encode(e->entries, e->scale_bits, e->lanes, e->states, to, classes, codes,
-				 groups);
-}
-
 /* Where a word's code is looked up. A code that has no share becomes 255. */
 static size_t place_of(const struct encoder *e, void *words, size_t i, unsigned class)
 {
@@ -237,37 +213,67 @@ static uint64_t grow(const struct encoder *e, size_t at, uint32_t x)
 	return ((uint64_t)(x / share) << e->scale_bits) + x % share + start;
 }
 
+/* Whole groups go through a kernel, what is behind them one word after the other. */
+static uint8_t *encode_kernel(struct encoder *e, uint8_t *codes, size_t count,
+			      const uint8_t *classes, uint8_t *to)
+{
+	size_t groups = count / e->lanes, i;
+
+	for (i = count; i-- > groups * e->lanes;) {
+		size_t at = place_of(e, codes, i, classes ? classes[i] : 0);
+		uint32_t share = e->entries[at] & 0xffff, *x = &e->states[i % e->lanes];
+
+		if (*x >= share << (31 - e->scale_bits)) {
+			to -= 2;
+			store_le16(to, (uint16_t)*x);
+			*x >>= 16;
+		}
+		*x = (uint32_t)grow(e, at, *x);
+	}
+	return kernels()->encode(e->entries, e->scale_bits, e->lanes, e->states, to, classes, codes,
+				 groups);
+}
+
 /*
- * Encodes the tail: as many words of each lane as all lanes' states have room for. Returns how many
- * words are left.
+ * Puts the words of one group into the states, if there is room in all of them. classes: those of
+ * the words. last: the words are the last ones of their lanes, which are the first states.
  */
+static bool take_group(struct encoder *e, void *words, const uint8_t *classes, size_t begin,
+		       size_t end, bool last)
+{
+	uint32_t states[RANS_LANES_MAX];
+	bool fits = true;
+	size_t i;
+
+	memcpy(states, e->states, sizeof(states));
+	for (i = begin; i < end; i++) {
+		uint32_t *x = &states[i % e->lanes];
+		size_t at = place_of(e, words, i, classes[i - begin]);
+		uint64_t next = last ? word_get(words, word_bytes(e->width), i) : grow(e, at, *x);
+
+		fits = fits && next < RANS_HIGH - RANS_LOW;
+		*x = (uint32_t)next;
+	}
+	if (fits)
+		memcpy(e->states, states, sizeof(states));
+	return fits;
+}
+
+/* Encodes the tail: as many words of each lane as there is room for. Returns how many words are
+ * left. */
 static size_t encode_tail(struct encoder *e, const struct rans_input *in, unsigned *tail)
 {
 	uint8_t classes[RANS_TAIL_MAX * RANS_LANES_MAX] = {0};
-	size_t most = (size_t)RANS_TAIL_MAX * e->lanes, end = in->count, begin, i;
+	size_t most = (size_t)RANS_TAIL_MAX * e->lanes, end = in->count, begin;
 	size_t first = end > most ? end - most : 0;
-	bool fits = true;
 	unsigned j;
 
 	if (in->classify)
 		in->classify(in->ctx, first, classes, end - first);
-	for (*tail = 0; end > first && fits; end = fits ? begin : end, *tail += fits) {
-		uint32_t states[RANS_LANES_MAX];
-
+	for (*tail = 0; end > first; end = begin, ++*tail) {
 		begin = end > e->lanes ? end - e->lanes : 0;
-		memcpy(states, e->states, sizeof(states));
-		for (i = begin; i < end; i++) {
-			uint32_t *x = &states[i % e->lanes];
-			size_t at = place_of(e, in->words, i, classes[i - first]);
-			/* A lane's last word is its first state. */
-			uint64_t next = *tail ? grow(e, at, *x)
-					      : word_get(in->words, word_bytes(e->width), i);
-
-			fits = fits && next < RANS_HIGH - RANS_LOW;
-			*x = (uint32_t)next;
-		}
-		if (fits)
-			memcpy(e->states, states, sizeof(states));
+		if (!take_group(e, in->words, classes + (begin - first), begin, end, !*tail))
+			break;
 	}
 	for (j = 0; j < e->lanes; j++)
 		e->states[j] += RANS_LOW;

@@ -327,8 +327,9 @@ INLINE void find_escaped(const uint32_t *shares, const uint8_t *classes, uint8_t
 
 /*
  * Encodes one code in each of 16 lanes. The quotient: states are below 2^31, so quotients are below
- * 2^(31 - scale_bits), at most 2^21. As floats rounded towards 0, state and quotient lose less than
- * 2^-23 each, of a quotient less than 1 together. So it is right or 1 too small.
+ * 2^(31 - scale_bits), at most 2^21: DEFINE_ENCODE leaves smaller scales to others. As floats
+ * rounded towards 0, state and quotient lose less than 2^-23 each, of a quotient less than 1
+ * together. So it is right or 1 too small.
  */
 INLINE __m512i encode_16(__m512i entry, unsigned scale_bits, __m512i x, uint8_t **to)
 {
@@ -394,7 +395,7 @@ INLINE __m512i scales_64(const uint8_t *words, size_t left, unsigned shift, __m5
 /* Adds to the sums of 8 places, of which some may not exist. */
 INLINE void add_8(uint32_t *sums, size_t left, __m128i more)
 {
-	__mmask8 some = left < 8 ? (__mmask8)((1u << left) - 1) : 0xff;
+	__mmask8 some = (__mmask8)(left < 8 ? (1u << left) - 1 : 0xff);
 	__m256i sum = _mm256_maskz_loadu_epi32(some, sums);
 
 	sum = _mm256_add_epi32(sum, _mm256_cvtepu16_epi32(more));
@@ -409,6 +410,7 @@ INLINE void add_places(uint32_t *sums, size_t left, __m512i even, __m512i odd)
 
 	_mm512_storeu_si512(eights, _mm512_unpacklo_epi16(even, odd));
 	_mm512_storeu_si512(eights + 4, _mm512_unpackhi_epi16(even, odd));
+	/* Each quarter of the first vector has 8 places, that of the second one the next 8. */
 	for (i = 0; i < 8 && 8 * i < left; i++)
 		add_8(sums + 8 * i, left - 8 * i, eights[i / 2 + i % 2 * 4]);
 }

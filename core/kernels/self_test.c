@@ -182,7 +182,7 @@ static bool rans_agrees(const struct kernels *v, const struct rans_trial *t)
 
 static bool all_rans_agrees(const struct kernels *v)
 {
-	static const uint8_t scales[] = {8, 9, 11, 12};
+	static const uint8_t scales[] = {8, 9, 10, 11, 12};
 	struct tables tables;
 	uint8_t classes[CODES], codes[CODES];
 	uint32_t seed = 2;

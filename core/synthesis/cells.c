@@ -41,7 +41,8 @@ ALWAYS_INLINE void find_places(const void *words, unsigned size, size_t first,
 		places[i] = (uint16_t)(column_at[i] + of_symbol[word_get(words, size, first + i)]);
 }
 
-/* Counts words of a row. column_at: where the counts of the column of each are. exact: of codes. */
+/* Counts words of a row, in two tables in turn. column_at: where the counts of the column of each
+ * are. exact: of codes. */
 static void count_words(const struct words *in, size_t first, size_t count,
 			const struct alphabet *alphabet, bool exact, const uint16_t *column_at,
 			uint16_t *row_counts, uint16_t *second)
@@ -85,12 +86,15 @@ static uint16_t *make_places(const struct grid *grid, const struct levels *colum
 	return column_at;
 }
 
-/* Counts of few words, which are so short that they stay in the nearest cache. */
+/*
+ * Counts of few words, which are so short that they stay in the nearest cache; in two tables that
+ * take turns, so that equal words side by side do not wait for each other.
+ */
 struct short_counts {
-	uint16_t *counts;
-	size_t size;
-	size_t room; /* words that can still be counted */
-	bool exact;  /* of codes instead of symbols */
+	uint16_t *counts; /* the second table is behind the first one */
+	size_t size;      /* of each */
+	size_t room;      /* words that can still be counted */
+	bool exact;       /* of codes instead of symbols */
 };
 
 #define SHORT_MAX 65535
@@ -171,8 +175,8 @@ int cells_count(const struct words *in, const struct grid *grid, const struct al
 	size_t length = grid->columns * grid->inner, part = (length + stride - 1) / stride;
 	unsigned each = exact ? 1u << in->width : alphabet->count;
 	uint16_t *column_at = make_places(grid, columns, each);
-	struct short_counts shorts = {calloc(2 * cells * each, sizeof(*shorts.counts)), cells * each,
-				      SHORT_MAX, exact};
+	struct short_counts shorts = {calloc(2 * cells * each, sizeof(*shorts.counts)),
+				      cells * each, SHORT_MAX, exact};
 	int status = BREVIS_OK;
 
 	*out = (struct cells){rows->count, columns->count, alphabet->count, NULL, stride, 0, NULL};

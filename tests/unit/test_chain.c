@@ -5,8 +5,11 @@
  */
 #include "tests/unit/support.h"
 
+#include <malloc.h>
+
 #include "core/archive/reader.h"
 #include "core/archive/record_encode.h"
+#include "core/archive/writer.h"
 #include "core/base/digest.h"
 #include "core/entropy/library_encode.h"
 
@@ -223,6 +226,76 @@ static void test_sizes(void **state)
 	free(data);
 }
 
+static void digest_of(const uint8_t *data, size_t size, uint8_t digest[BREVIS_SHA256_SIZE])
+{
+	struct brevis_sha256 *sha = brevis_sha256_new();
+
+	assert_non_null(sha);
+	brevis_sha256_update(sha, data, size);
+	brevis_sha256_final(sha, digest);
+	brevis_sha256_free(sha);
+}
+
+/* Appends a piece of bytes, chained to those before it if there are any. */
+static void add_bytes(struct archive_writer *w, const uint8_t *raw, size_t size, struct span before)
+{
+	struct record_options options = {.bytes = bytes_options_of(BREVIS_PRESET_FAST)};
+	struct record_head head = {RECORD_BYTES, (uint32_t)size, checksum64(raw, size)};
+	struct buffer record = BUFFER_INIT;
+
+	options.bytes.before = before;
+	assert_int_equal(record_encode(&head, raw, NULL, &options, &record, NULL), BREVIS_OK);
+	assert_int_equal(record.data[0], before.at ? RECORD_CHAINED : RECORD_BYTES);
+	assert_int_equal(archive_writer_record(w, record.data, record.size, NULL), BREVIS_OK);
+	buffer_release(&record);
+}
+
+/*
+ * Two short links behind a long piece, and some pieces before it: the buffer of the long one, which
+ * is handed on, is free to be used before its bytes are hashed. (Encoders make no such links.)
+ */
+static void check_short_links(size_t others)
+{
+	enum { LINK = 1000 };
+	const struct archive_hash hash = {.wanted = true};
+	const struct span nothing = {0};
+	const size_t large = 16 * MIB, size = others + large + 2 * LINK;
+	struct archive_original original = {.layout = BREVIS_LAYOUT_OPAQUE, .size = size};
+	uint8_t *data = must_alloc(size), *at = data, digest[BREVIS_SHA256_SIZE];
+	struct archive_writer w;
+	struct sink sink = {0};
+	size_t i;
+
+	random_fill(data, others + large);
+	memcpy(data + others + large, data + others + large - LINK, LINK);
+	memcpy(data + others + large + LINK, data + others + large, LINK);
+	digest_of(data, size, original.sha256);
+	assert_int_equal(archive_writer_begin(&w, sink_write, &sink, hash, nothing, NULL),
+			 BREVIS_OK);
+	for (; at < data + others; at++)
+		add_bytes(&w, at, 1, nothing);
+	add_bytes(&w, at, large, nothing);
+	add_bytes(&w, at + large, LINK, record_reach(at, large));
+	add_bytes(&w, at + large + LINK, LINK, span_of(at + large, LINK));
+	assert_int_equal(archive_writer_finish(&w, &original, digest, NULL), BREVIS_OK);
+	for (i = 0; i < 3; i++)
+		assert_restores(&sink.bytes, data, size, thread_counts[i]);
+	archive_writer_release(&w);
+	buffer_release(&sink.bytes);
+	free(data);
+}
+
+static void test_short_links(void **state)
+{
+	size_t others;
+
+	(void)state;
+	/* Large memory that is freed is gone at once: whoever still reads it does not go on. */
+	mallopt(M_MMAP_THRESHOLD, 1 << 20);
+	for (others = 0; others < 10; others++)
+		check_short_links(others);
+}
+
 /* The slow presets, on a piece that is all in the one before. */
 static void test_presets(void **state)
 {
@@ -407,9 +480,9 @@ static void test_long_header(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_reach),     TEST(test_codings),     TEST(test_sizes),
-		TEST(test_presets),   TEST(test_repetitions), TEST(test_revisions),
-		TEST(test_long_rest), TEST(test_long_header),
+		TEST(test_reach),       TEST(test_codings),   TEST(test_sizes),
+		TEST(test_short_links), TEST(test_presets),   TEST(test_repetitions),
+		TEST(test_revisions),   TEST(test_long_rest), TEST(test_long_header),
 	};
 
 	seed_init("test_chain");

@@ -373,19 +373,22 @@ static void load(const char *name, struct buffer *out)
 /* Restores piece i both ways. True: and it can be restored. */
 static bool check_piece(const struct brevis_archive *archive, uint64_t i)
 {
-	struct piece_buffer a = {.decoder.executor.by_node = true}, b = {0};
+	struct record_decoder by_node = {.executor.by_node = true}, joined = {0};
+	struct piece_buffer a = {0}, b = {0};
 	int status;
 
 	assert_int_equal(archive_fetch_piece(archive, i, &a, NULL), BREVIS_OK);
 	assert_int_equal(archive_fetch_piece(archive, i, &b, NULL), BREVIS_OK);
-	status = archive_restore_piece(archive, i, &a, NULL, NULL);
-	assert_int_equal(archive_restore_piece(archive, i, &b, NULL, NULL), status);
+	status = archive_restore_piece(archive, i, &a, NULL, &by_node, NULL);
+	assert_int_equal(archive_restore_piece(archive, i, &b, NULL, &joined, NULL), status);
 	if (!status) {
 		assert_int_equal(a.raw_size, b.raw_size);
 		assert_memory_equal(a.raw, b.raw, a.raw_size);
 	}
 	piece_buffer_release(&a);
 	piece_buffer_release(&b);
+	record_decoder_release(&by_node);
+	record_decoder_release(&joined);
 	return !status;
 }
 

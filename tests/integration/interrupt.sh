@@ -43,7 +43,7 @@ stopped()
 	kill -s "$signal" -- "-$pid" 2>/dev/null
 	wait "$pid"
 	code=$?
-	for _ in $(seq 20); do
+	for _ in $(seq 100); do
 		alive_in "$pid" || return "$code"
 		sleep 0.1
 	done

@@ -228,18 +228,6 @@ void record_decoder_release(struct record_decoder *d)
 	*d = (struct record_decoder){0};
 }
 
-int record_decode(const void *record, size_t size, const struct record_head *head,
-		  const struct codebook *codebook, struct span before, void *raw,
-		  struct brevis_error *err)
-{
-	struct record_decoder d = {0};
-	int status =
-		record_decoder_run(&d, span_of(record, size), head, codebook, before, raw, err);
-
-	record_decoder_release(&d);
-	return status;
-}
-
 struct span record_reach(const void *raw, size_t raw_size)
 {
 	size_t reach = raw_size < CHAIN_REACH ? raw_size : CHAIN_REACH;

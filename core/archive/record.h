@@ -63,11 +63,6 @@ int record_decoder_compare(struct record_decoder *decoder, struct span record,
 			   struct span before, const void *raw, struct brevis_error *err);
 void record_decoder_release(struct record_decoder *decoder);
 
-/** The same with memory of its own. */
-int record_decode(const void *record, size_t size, const struct record_head *head,
-		  const struct codebook *codebook, struct span before, void *raw,
-		  struct brevis_error *err);
-
 /** The end of a piece of bytes that a chained record behind it may refer to. */
 struct span record_reach(const void *raw, size_t raw_size);
 

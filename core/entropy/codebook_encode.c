@@ -44,25 +44,10 @@ int codebook_put_table(struct buffer *out, const uint32_t *histogram, unsigned w
 	return status;
 }
 
-uint64_t codebook_cost(const struct codebook *codebook, unsigned number, const uint32_t *histogram,
-		       size_t count)
-{
-	const uint16_t *shares = codebook_shares(codebook, number);
-	unsigned symbols = 1u << codebook_width(codebook, number);
-	uint64_t cost = (uint64_t)count * codebook_scale_bits(codebook, number) << LOG2_FRACTION;
-	unsigned i;
-
-	for (i = 0; i < symbols; i++) {
-		if (!histogram[i])
-			continue;
-		if (!shares[i])
-			return UINT64_MAX;
-		cost -= histogram[i] * (uint64_t)log2_fixed(shares[i]);
-	}
-	return cost >> LOG2_FRACTION;
-}
-
-/* The same as codebook_cost, or at least `most`, if it is more than that. */
+/*
+ * Bits that the words of a tally take with a table of their width, but for the lanes of a literal;
+ * or at least `most`, if it is more than that. UINT64_MAX if one of them has no share.
+ */
 static uint64_t tally_shared_cost(const struct codebook *codebook, unsigned number,
 				  const struct tally *tally, uint64_t most)
 {

@@ -15,16 +15,9 @@ int codebook_put_table(struct buffer *out, const uint32_t *histogram, unsigned w
 		       struct brevis_error *err);
 
 /**
- * Bits that words of this histogram, `count` of them, take with table `number`, which must be of
- * their width: all but the lanes of a literal. UINT64_MAX if one of them has no share. Integers
- * only. Time: one pass over the histogram.
- */
-uint64_t codebook_cost(const struct codebook *codebook, unsigned number, const uint32_t *histogram,
-		       size_t count);
-
-/**
- * The least that codebook_cost says of the words of a tally with any table of their width, which
- * becomes *number. UINT64_MAX: with none. codebook may be NULL.
+ * Bits that the words of a tally take with the best table of their width, which becomes *number:
+ * all but the lanes of a literal. UINT64_MAX: there is none that has them all. codebook may be
+ * NULL.
  */
 uint64_t codebook_cheapest(const struct codebook *codebook, const struct tally *tally,
 			   unsigned *number);

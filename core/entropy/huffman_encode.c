@@ -213,14 +213,6 @@ uint64_t huffman_plan_size(const struct huffman_plan *plan)
 	return plan->table_bits / 8 + varint_size(payload_bytes(plan)) + payload_bytes(plan);
 }
 
-int huffman_plan_init(struct huffman_plan *plan, const uint32_t *histogram, unsigned width,
-		      struct brevis_error *err)
-{
-	bool fits;
-
-	return huffman_plan_try(plan, histogram, width, UINT64_MAX, &fits, err);
-}
-
 int huffman_plan_try(struct huffman_plan *plan, const uint32_t *histogram, unsigned width,
 		     uint64_t most, bool *fits, struct brevis_error *err)
 {

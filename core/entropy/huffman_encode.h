@@ -15,14 +15,8 @@ struct huffman_plan {
 
 /**
  * Makes the optimal code no longer than the encoder's limit for a histogram of 1 << width counts,
- * at least two of them not 0. Release with huffman_plan_release, also after a failure.
- */
-int huffman_plan_init(struct huffman_plan *plan, const uint32_t *histogram, unsigned width,
-		      struct brevis_error *err);
-
-/**
- * The same, but *fits is false if huffman_plan_size would be above `most`; then the plan may be
- * none.
+ * at least two of them not 0. *fits is false if huffman_plan_size would be above `most`; then the
+ * plan may be none. Release with huffman_plan_release, also after a failure.
  */
 int huffman_plan_try(struct huffman_plan *plan, const uint32_t *histogram, unsigned width,
 		     uint64_t most, bool *fits, struct brevis_error *err);

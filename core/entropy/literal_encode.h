@@ -36,11 +36,4 @@ int literal_encode(struct buffer *out, const void *words, unsigned width, size_t
  */
 uint64_t literal_cost(const uint32_t *histogram, unsigned width, size_t count);
 
-/**
- * Bytes that no lit node of codings 0 to 4 goes below: the op byte, and the order-0 entropy of the
- * words, rounded down. (The rounding of rANS states can win a little against the entropy; a 4096th
- * is allowed for it, which only words made for the purpose get past.)
- */
-uint64_t literal_bound(const uint32_t *histogram, unsigned width, size_t count);
-
 #endif

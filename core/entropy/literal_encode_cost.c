@@ -224,11 +224,3 @@ uint64_t literal_cost(const uint32_t *histogram, unsigned width, size_t count)
 	tally_take(&tally, histogram, width, count);
 	return tally_cost(&tally);
 }
-
-uint64_t literal_bound(const uint32_t *histogram, unsigned width, size_t count)
-{
-	struct tally tally;
-
-	tally_take(&tally, histogram, width, count);
-	return tally_bound(&tally);
-}

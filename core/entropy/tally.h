@@ -26,8 +26,14 @@ void tally_take(struct tally *tally, const uint32_t *histogram, unsigned width, 
 /** Drops the lowest bit of all words. */
 void tally_fold(struct tally *tally);
 
-/** What literal_cost and literal_bound (literal_encode.h) say of the words' histogram. */
+/** What literal_cost (literal_encode.h) says of the words' histogram. */
 uint64_t tally_cost(const struct tally *tally);
+
+/**
+ * Bytes that no lit node of codings 0 to 4 goes below: the op byte, and the order-0 entropy of the
+ * words, rounded down. (The rounding of rANS states can win a little against the entropy; a 4096th
+ * is allowed for it, which only words made for the purpose get past.)
+ */
 uint64_t tally_bound(const struct tally *tally);
 
 #endif

@@ -495,12 +495,3 @@ void executor_release(struct executor *executor)
 	free(executor->scratch);
 	executor->scratch = NULL;
 }
-
-int program_execute(const struct program *program, void *out, struct brevis_error *err)
-{
-	struct executor executor = {0};
-	int status = executor_run(&executor, program, out, err);
-
-	executor_release(&executor);
-	return status;
-}

@@ -28,7 +28,4 @@ int executor_run(struct executor *executor, const struct program *program, void 
 		 struct brevis_error *err);
 void executor_release(struct executor *executor);
 
-/** The same with memory of its own. */
-int program_execute(const struct program *program, void *out, struct brevis_error *err);
-
 #endif

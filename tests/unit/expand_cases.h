@@ -9,9 +9,9 @@
 #include "tests/unit/support.h"
 
 #include "core/base/bits.h"
-#include "core/program/execute.h"
 #include "core/program/program.h"
 #include "core/synthesis/expand.h"
+#include "tests/unit/decoding.h"
 
 /** Bytes of a word in memory, as core/entropy/literal.h says. */
 static inline unsigned bytes_of(unsigned width)

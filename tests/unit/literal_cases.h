@@ -9,9 +9,11 @@
 #include "core/entropy/huffman_encode.h"
 #include "core/entropy/library_encode.h"
 #include "core/entropy/literal_encode.h"
+#include "core/entropy/log2.h"
 #include "core/entropy/packed_encode.h"
 #include "core/entropy/rans_encode.h"
 #include "core/entropy/raw_encode.h"
+#include "core/entropy/tally.h"
 #include "core/entropy/words.h"
 
 #include <setjmp.h>
@@ -169,8 +171,10 @@ static inline void encode_huffman(struct buffer *out, const void *words, unsigne
 				  size_t count, const uint32_t *histogram)
 {
 	struct huffman_plan plan;
+	bool fits;
 
-	assert_int_equal(huffman_plan_init(&plan, histogram, width, NULL), BREVIS_OK);
+	assert_int_equal(huffman_plan_try(&plan, histogram, width, UINT64_MAX, &fits, NULL),
+			 BREVIS_OK);
 	put_op(out, LITERAL_HUFFMAN);
 	huffman_encode(out, &plan, words, width, count);
 	assert_int_equal(out->size, 1 + huffman_plan_size(&plan));
@@ -275,6 +279,35 @@ static inline void seed_init(void)
 
 	seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
 	printf("seed: %llu (BREVIS_TEST_SEED replays it)\n", (unsigned long long)seed);
+}
+
+/** What a table of a codebook makes of words, in bits, but for the lanes of a literal; UINT64_MAX:
+ * it does not have them all. */
+static inline uint64_t codebook_cost(const struct codebook *codebook, unsigned number,
+				     const uint32_t *histogram, size_t count)
+{
+	const uint16_t *shares = codebook_shares(codebook, number);
+	unsigned symbols = 1u << codebook_width(codebook, number);
+	uint64_t cost = (uint64_t)count * codebook_scale_bits(codebook, number) << LOG2_FRACTION;
+	unsigned i;
+
+	for (i = 0; i < symbols; i++) {
+		if (!histogram[i])
+			continue;
+		if (!shares[i])
+			return UINT64_MAX;
+		cost -= histogram[i] * (uint64_t)log2_fixed(shares[i]);
+	}
+	return cost >> LOG2_FRACTION;
+}
+
+/** tally_bound of words. */
+static inline uint64_t bound_of(const uint32_t *histogram, unsigned width, size_t count)
+{
+	struct tally tally;
+
+	tally_take(&tally, histogram, width, count);
+	return tally_bound(&tally);
 }
 
 #endif

@@ -10,10 +10,10 @@
 #include "tests/unit/support.h"
 
 #include "core/base/bits.h"
-#include "core/program/execute.h"
 #include "core/program/program.h"
 #include "core/safetensors/dtype.h"
 #include "core/synthesis/synthesize.h"
+#include "tests/unit/decoding.h"
 
 static const unsigned widths[] = {8, 16, 32, 64};
 

@@ -3,8 +3,8 @@
 #include "tests/unit/support.h"
 
 #include "core/archive/bytes_encode.h"
-#include "core/archive/record.h"
 #include "core/base/digest.h"
+#include "tests/unit/decoding.h"
 
 #define MIB ((size_t)1 << 20)
 

@@ -12,6 +12,7 @@
 #include "core/archive/writer.h"
 #include "core/base/digest.h"
 #include "core/entropy/library_encode.h"
+#include "tests/unit/decoding.h"
 
 #define MIB ((size_t)1 << 20)
 

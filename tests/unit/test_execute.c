@@ -5,7 +5,7 @@
  */
 #include "tests/unit/support.h"
 
-#include "core/program/execute.h"
+#include "tests/unit/decoding.h"
 #include "tests/unit/random_tree.h"
 
 static const unsigned root_widths[] = {8, 16, 32, 64};

@@ -198,7 +198,7 @@ static void all_sizes(size_t sizes[CODINGS], const void *words, unsigned width, 
 	for (i = 0; i < CODINGS; i++) {
 		sizes[i] = b[i].size;
 		if (b[i].size && i <= LITERAL_SHARED)
-			assert_true(literal_bound(histogram, width, count) <= b[i].size);
+			assert_true(bound_of(histogram, width, count) <= b[i].size);
 		buffer_release(&b[i]);
 	}
 }

@@ -5,7 +5,7 @@
  */
 #include "tests/unit/support.h"
 
-#include "core/program/execute.h"
+#include "tests/unit/decoding.h"
 #include "tests/unit/program_cases.h"
 #include "tests/unit/program_tree.h"
 

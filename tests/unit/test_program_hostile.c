@@ -3,7 +3,7 @@
  * Leaves that a repeat reads several times: each coding begins anew as it began first, damage
  * shows however often it is read, and no program makes a decoder begin anew at a library's price.
  */
-#include "core/program/execute.h"
+#include "tests/unit/decoding.h"
 #include "tests/unit/literal_cases.h"
 
 /* Words of one reading: more than a block, so that the repeat keeps no copies but restarts. */

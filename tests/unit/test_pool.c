@@ -104,7 +104,8 @@ static void test_order(void **state)
 			run_jobs(threads[i], capacities[j], 700);
 }
 
-/* With several threads, the owner's among them, several jobs are under way at once; with one, never. */
+/* With several threads, the owner's among them, several jobs are under way at once; with one,
+ * never. */
 static void test_parallelism(void **state)
 {
 	unsigned threads;

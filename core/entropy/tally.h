@@ -32,7 +32,8 @@ uint64_t tally_cost(const struct tally *tally);
 /**
  * Bytes that no lit node of codings 0 to 4 goes below: the op byte, and the order-0 entropy of the
  * words, rounded down. (The rounding of rANS states can win a little against the entropy; a 4096th
- * is allowed for it, which only words made for the purpose get past.)
+ * is allowed for it, which only words made for the purpose get past. So do those whose lanes end
+ * with words of the first symbol, which are for nothing: up to RANS_TAIL_MAX of each.)
  */
 uint64_t tally_bound(const struct tally *tally);
 

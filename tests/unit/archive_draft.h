@@ -7,6 +7,7 @@
 
 #include "core/archive/wire.h"
 #include "core/base/digest.h"
+#include "tests/unit/sha256_of.h"
 
 #define DRAFT_PIECES_MAX 8
 
@@ -119,13 +120,9 @@ static inline void put_index(const struct draft *d, struct buffer *index)
 
 static inline void put_tail(const struct draft *d, size_t index_size, struct buffer *tail)
 {
-	struct brevis_sha256 *sha = brevis_sha256_new();
 	uint8_t digest[BREVIS_SHA256_SIZE];
 
-	assert_non_null(sha);
-	brevis_sha256_update(sha, d->original.data, d->original.size);
-	brevis_sha256_final(sha, digest);
-	brevis_sha256_free(sha);
+	sha256_of(d->original.data, d->original.size, digest);
 	buffer_le64(tail, index_size);
 	buffer_le64(tail, d->original.size);
 	buffer_append(tail, digest, sizeof(digest));

@@ -14,6 +14,7 @@
 #include "core/archive/writer.h"
 #include "core/entropy/codebook_encode.h"
 #include "tests/unit/archive_cases.h"
+#include "tests/unit/sha256_of.h"
 
 static void test_is_archive(void **state)
 {
@@ -141,16 +142,6 @@ static void add_repeat(struct growing *g, struct brevis_piece_info *info)
 	assert_int_equal(archive_writer_repeat(&g->w, earlier->record, NULL), BREVIS_OK);
 }
 
-static void digest_of(const struct buffer *b, uint8_t digest[BREVIS_SHA256_SIZE])
-{
-	struct brevis_sha256 *sha = brevis_sha256_new();
-
-	assert_non_null(sha);
-	brevis_sha256_update(sha, b->data, b->size);
-	brevis_sha256_final(sha, digest);
-	brevis_sha256_free(sha);
-}
-
 static void check_codebook(struct growing *g, struct span codebook)
 {
 	struct brevis_archive *archive = open_good(&g->sink.bytes);
@@ -213,10 +204,10 @@ static void write_and_read(struct span codebook, bool has_prior)
 		g->count++;
 	}
 	tail.size = g->original.size;
-	digest_of(&g->original, tail.sha256);
+	sha256_of(g->original.data, g->original.size, tail.sha256);
 	assert_int_equal(archive_writer_finish(&g->w, &tail, digest, NULL), BREVIS_OK);
 	assert_int_equal(g->w.size, g->sink.bytes.size);
-	digest_of(&g->sink.bytes, expected);
+	sha256_of(g->sink.bytes.data, g->sink.bytes.size, expected);
 	assert_memory_equal(digest, expected, sizeof(digest));
 	check_pieces(g, &tail);
 	check_codebook(g, codebook);

@@ -13,6 +13,7 @@
 #include "core/base/digest.h"
 #include "core/entropy/library_encode.h"
 #include "tests/unit/decoding.h"
+#include "tests/unit/sha256_of.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -227,16 +228,6 @@ static void test_sizes(void **state)
 	free(data);
 }
 
-static void digest_of(const uint8_t *data, size_t size, uint8_t digest[BREVIS_SHA256_SIZE])
-{
-	struct brevis_sha256 *sha = brevis_sha256_new();
-
-	assert_non_null(sha);
-	brevis_sha256_update(sha, data, size);
-	brevis_sha256_final(sha, digest);
-	brevis_sha256_free(sha);
-}
-
 /* Appends a piece of bytes, chained to those before it if there are any. */
 static void add_bytes(struct archive_writer *w, const uint8_t *raw, size_t size, struct span before)
 {
@@ -270,7 +261,7 @@ static void check_short_links(size_t others)
 	random_fill(data, others + large);
 	memcpy(data + others + large, data + others + large - LINK, LINK);
 	memcpy(data + others + large + LINK, data + others + large, LINK);
-	digest_of(data, size, original.sha256);
+	sha256_of(data, size, original.sha256);
 	assert_int_equal(archive_writer_begin(&w, sink_write, &sink, hash, nothing, NULL),
 			 BREVIS_OK);
 	for (; at < data + others; at++)

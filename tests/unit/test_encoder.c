@@ -8,6 +8,7 @@
 #include "core/archive/wire.h"
 #include "core/base/bytes.h"
 #include "core/base/digest.h"
+#include "tests/unit/sha256_of.h"
 
 static const unsigned thread_counts[] = {1, 2, 3, 8};
 
@@ -48,16 +49,12 @@ static void test_small_inputs(void **state)
 static void test_summary(void **state)
 {
 	static const char text[] = "\x02\0\0\0\0\0\0\0{}";
-	struct brevis_sha256 *sha = brevis_sha256_new();
 	struct brevis_archive *archive;
 	uint8_t digest[BREVIS_SHA256_SIZE];
 	struct encoding e = encode(text, 10, NULL);
 
 	(void)state;
-	assert_non_null(sha);
-	brevis_sha256_update(sha, e.archive.bytes.data, e.archive.bytes.size);
-	brevis_sha256_final(sha, digest);
-	brevis_sha256_free(sha);
+	sha256_of(e.archive.bytes.data, e.archive.bytes.size, digest);
 	assert_memory_equal(digest, e.summary.archive_sha256, sizeof(digest));
 	archive = open_good(&e.archive.bytes);
 	assert_memory_equal(brevis_archive_info(archive)->original_sha256,

@@ -4,18 +4,9 @@
 
 #include "core/base/digest.h"
 #include "core/base/hasher.h"
+#include "tests/unit/sha256_of.h"
 
 #define STREAM_SIZE ((size_t)3 << 20)
-
-static void digest_of(const void *data, size_t len, uint8_t digest[BREVIS_SHA256_SIZE])
-{
-	struct brevis_sha256 *sha = brevis_sha256_new();
-
-	assert_non_null(sha);
-	brevis_sha256_update(sha, data, len);
-	brevis_sha256_final(sha, digest);
-	brevis_sha256_free(sha);
-}
 
 /* Adds a stream in parts of random sizes, most of them small, and spoils each part as soon as that
  * is allowed. */
@@ -30,7 +21,7 @@ static void check_stream(bool threaded, size_t part_max)
 	assert_non_null(spoiled);
 	assert_non_null(h);
 	random_fill(stream, STREAM_SIZE);
-	digest_of(stream, STREAM_SIZE, wanted);
+	sha256_of(stream, STREAM_SIZE, wanted);
 	memcpy(spoiled, stream, STREAM_SIZE);
 	while (at < STREAM_SIZE) {
 		size_t len = (size_t)random_below(part_max + 1);
@@ -106,7 +97,7 @@ static void test_edges(void **state)
 	assert_non_null(part);
 	assert_non_null(h);
 	hasher_final(h, found);
-	digest_of("", 0, wanted);
+	sha256_of("", 0, wanted);
 	assert_memory_equal(found, wanted, sizeof(found));
 	hasher_free(h);
 	/* Freed in mid-work: the bytes are not read any more after that. */

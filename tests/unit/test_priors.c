@@ -6,6 +6,7 @@
 
 #include "filter/pointer.h"
 #include "tests/unit/sandbox.h"
+#include "tests/unit/sha256_of.h"
 
 static const char ONE[] = "the first prior";
 static const char TWO[] = "the second prior, which is longer";
@@ -19,16 +20,6 @@ static const uint8_t *name_of(uint8_t n)
 	return names[n];
 }
 
-static void digest_of(const void *data, size_t size, uint8_t digest[BREVIS_SHA256_SIZE])
-{
-	struct brevis_sha256 *sha = brevis_sha256_new();
-
-	assert_non_null(sha);
-	brevis_sha256_update(sha, data, size);
-	brevis_sha256_final(sha, digest);
-	brevis_sha256_free(sha);
-}
-
 /* The file of a prior, or with family set that of a family; in a static buffer. */
 static const char *path_of(const char *text)
 {
@@ -36,7 +27,7 @@ static const char *path_of(const char *text)
 	uint8_t digest[BREVIS_SHA256_SIZE];
 	char hex[OID_HEX_SIZE + 1];
 
-	digest_of(text, strlen(text), digest);
+	sha256_of(text, strlen(text), digest);
 	digest_to_hex(digest, hex);
 	snprintf(path, sizeof(path), "lfs/brevis/priors/%s", hex);
 	return path;
@@ -57,7 +48,7 @@ static void save(struct priors *priors, uint8_t family, const char *text)
 	const struct brevis_prior_store *store = priors_begin(priors, false);
 	uint8_t digest[BREVIS_SHA256_SIZE];
 
-	digest_of(text, strlen(text), digest);
+	sha256_of(text, strlen(text), digest);
 	store->save(store->ctx, name_of(family), digest, text, strlen(text));
 }
 
@@ -72,7 +63,7 @@ static bool loads(struct priors *priors, uint8_t family, const char *preferred, 
 	bool equal;
 
 	if (preferred)
-		digest_of(preferred, strlen(preferred), digest);
+		sha256_of(preferred, strlen(preferred), digest);
 	if (store->load(store->ctx, name_of(family), preferred ? digest : NULL, &data, &size) != 0)
 		return !text;
 	equal = text && size == strlen(text) && memcmp(data, text, size) == 0;
@@ -261,7 +252,7 @@ static void test_read_only_use(void **state)
 	size_t size;
 
 	(void)state;
-	digest_of(ONE, strlen(ONE), digest);
+	sha256_of(ONE, strlen(ONE), digest);
 	store->save(store->ctx, name_of(1), digest, ONE, strlen(ONE));
 	assert_int_equal(access("lfs", F_OK), -1);
 	save(priors, 1, ONE);

@@ -8,7 +8,7 @@ CC       ?= cc
 PKG_CONFIG ?= pkg-config
 OPT      ?= -O3 -g
 CORE_PACKAGES := libcrypto libzstd liblzma libxxhash yajl
-PACKAGES := libgit2 $(CORE_PACKAGES)
+PACKAGES := libgit2 libcurl expat $(CORE_PACKAGES)
 
 WARN     := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
             -Wpointer-arith -Wvla -Wformat=2

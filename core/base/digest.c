@@ -60,6 +60,11 @@ const char *brevis_sha256_library(void)
 	return OpenSSL_version(OPENSSL_FULL_VERSION_STRING);
 }
 
+void md5_digest(const void *data, size_t len, uint8_t digest[MD5_SIZE])
+{
+	must(EVP_Digest(data, len, digest, NULL, EVP_md5(), NULL));
+}
+
 uint64_t checksum64(const void *data, size_t len)
 {
 	return XXH3_64bits(data, len);

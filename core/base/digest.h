@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Every digest of the project: SHA-256 (declared in brevis.h) and GMAC by OpenSSL, XXH3-64 by
+/** Every digest of the project: SHA-256 (declared in brevis.h), MD5 and GMAC by OpenSSL, XXH3-64 by
  * xxHash. */
 #ifndef CORE_BASE_DIGEST_H
 #define CORE_BASE_DIGEST_H
@@ -8,6 +8,12 @@
 
 /** XXH3-64 with seed 0 of len bytes. */
 uint64_t checksum64(const void *data, size_t len);
+
+#define MD5_SIZE 16
+
+/** MD5 of len bytes: what object stores call their parts by. It proves nothing against strangers.
+ * Aborts as SHA-256 does if OpenSSL fails. */
+void md5_digest(const void *data, size_t len, uint8_t digest[MD5_SIZE]);
 
 /** The same of bytes that come one after another. */
 struct checksum64_stream;

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "filter/remote/network_private.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* One request on its way. Once failed is set, *fault says why, and libcurl has been told to stop.
+ */
+struct exchange {
+	CURL *handle;
+	const struct http_request *request;
+	struct http_response *response;
+	struct fault *fault;
+	bool failed;
+	const char *doing;
+
+	bool asked_range; /* bytes [range_start, range_end] */
+	uint64_t range_start;
+	uint64_t range_end;
+
+	uint64_t body_at;  /* what libcurl has taken of the body */
+	uint64_t reported; /* what sent has been told of: the body may travel twice */
+
+	bool answered;  /* status and headers are in the response */
+	uint64_t taken; /* bytes that the sink has had */
+};
+
+void http_response_release(struct http_response *response)
+{
+	buffer_release(&response->body);
+	*response = (struct http_response){0};
+}
+
+/* ---- the body of the request ------------------------------------------------------------------
+ */
+
+/* Length of the body, or -1 if the feed's end decides. */
+static int64_t body_length(const struct http_request *request)
+{
+	return request->feed ? request->feed_len : (int64_t)request->data_len;
+}
+
+static ssize_t read_data(const struct exchange *exchange, void *to, size_t len)
+{
+	const struct http_request *request = exchange->request;
+	size_t left = request->data_len - (size_t)exchange->body_at;
+
+	if (len > left)
+		len = left;
+	if (len)
+		memcpy(to, (const uint8_t *)request->data + exchange->body_at, len);
+	return (ssize_t)len;
+}
+
+/* Waits for the feed's maker where it has to: the server sees a pause. Returns -1 with the fault.
+ */
+static ssize_t read_feed(struct exchange *exchange, void *to, size_t len)
+{
+	const struct http_request *request = exchange->request;
+	ssize_t got;
+
+	if (request->feed_len >= 0 && len > (uint64_t)request->feed_len - exchange->body_at)
+		len = (size_t)((uint64_t)request->feed_len - exchange->body_at);
+	if (!len)
+		return 0;
+	got = feed_read(request->feed, to, len, request->feed_offset + exchange->body_at);
+	if (got < 0 && !errno)
+		fault_set(exchange->fault, FAULT_CANCELLED, NULL,
+			  "%s: what was to be sent has failed", exchange->doing);
+	else if (got < 0)
+		fault_errno(exchange->fault, errno, "%s: cannot read what is to be sent",
+			    exchange->doing);
+	else if (got == 0 && request->feed_len >= 0)
+		got = fault_set(exchange->fault, FAULT_LOCAL, NULL,
+				"%s: what was to be sent is shorter than announced",
+				exchange->doing);
+	return got;
+}
+
+static size_t give_body(char *to, size_t size, size_t count, void *ctx)
+{
+	struct exchange *exchange = ctx;
+	const struct http_request *request = exchange->request;
+	ssize_t got = request->feed ? read_feed(exchange, to, size * count)
+				    : read_data(exchange, to, size * count);
+
+	if (got < 0) {
+		exchange->failed = true;
+		return CURL_READFUNC_ABORT;
+	}
+	exchange->body_at += (uint64_t)got;
+	if (request->sent && exchange->body_at > exchange->reported) {
+		request->sent(request->ctx, exchange->body_at - exchange->reported);
+		exchange->reported = exchange->body_at;
+	}
+	return (size_t)got;
+}
+
+/* libcurl sends the body once more if a kept connection turns out to be dead. */
+static int seek_body(void *ctx, curl_off_t offset, int origin)
+{
+	struct exchange *exchange = ctx;
+
+	if (origin != SEEK_SET || offset < 0)
+		return CURL_SEEKFUNC_CANTSEEK;
+	exchange->body_at = (uint64_t)offset;
+	return CURL_SEEKFUNC_OK;
+}
+
+/* ---- the answer -------------------------------------------------------------------------------
+ */
+
+static bool successful(const struct http_response *response)
+{
+	return response->status >= 200 && response->status < 300;
+}
+
+/* Value of a header of the answer, or NULL. */
+static const char *answer_header(const struct exchange *exchange, const char *name)
+{
+	struct curl_header *header;
+
+	if (curl_easy_header(exchange->handle, name, 0, CURLH_HEADER, -1, &header) != CURLHE_OK)
+		return NULL;
+	return header->value;
+}
+
+static void take_etag(struct exchange *exchange)
+{
+	const char *value = answer_header(exchange, "ETag");
+	size_t len;
+
+	if (!value)
+		return;
+	if (strncmp(value, "W/", 2) == 0)
+		value += 2;
+	len = strlen(value);
+	if (len >= 2 && *value == '"' && value[len - 1] == '"') {
+		value++;
+		len -= 2;
+	}
+	if (len < sizeof(exchange->response->etag))
+		memcpy(exchange->response->etag, value, len);
+}
+
+/* Reads "bytes FIRST-LAST/..." of a 206. */
+static void take_range(struct exchange *exchange)
+{
+	struct http_response *response = exchange->response;
+	const char *value = answer_header(exchange, "Content-Range");
+	uint64_t last;
+
+	response->ranged = response->status != 206;
+	if (response->ranged || !value ||
+	    sscanf(value, "bytes %" SCNu64 "-%" SCNu64, &response->range_start, &last) != 2)
+		return;
+	response->ranged = exchange->asked_range &&
+			   response->range_start == exchange->range_start &&
+			   last <= exchange->range_end && last >= response->range_start;
+}
+
+static void take_head(struct exchange *exchange)
+{
+	struct http_response *response = exchange->response;
+	curl_off_t number;
+
+	exchange->answered = true;
+	if (curl_easy_getinfo(exchange->handle, CURLINFO_RESPONSE_CODE, &response->status) !=
+	    CURLE_OK)
+		response->status = 0;
+	if (curl_easy_getinfo(exchange->handle, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &number) ==
+	    CURLE_OK)
+		response->length = number;
+	/* Seconds, whether the server wrote seconds or a date. */
+	if (curl_easy_getinfo(exchange->handle, CURLINFO_RETRY_AFTER, &number) == CURLE_OK &&
+	    number > 0)
+		response->retry_after_ms = number < 86400 ? (unsigned)number * 1000 : 86400000;
+	take_etag(exchange);
+	take_range(exchange);
+}
+
+/* Whether the body that follows is what the sink expects: with a range, that range. */
+static int check_range(struct exchange *exchange)
+{
+	const struct http_response *response = exchange->response;
+	uint64_t asked = exchange->range_end - exchange->range_start + 1;
+
+	if (!exchange->asked_range)
+		return 0;
+	if (!response->ranged)
+		return fault_set(exchange->fault, FAULT_DAMAGED, NULL,
+				 "%s: the server sends another range than that asked for",
+				 exchange->doing);
+	if (response->status == 200 &&
+	    (exchange->range_start > 0 ||
+	     (response->length >= 0 && (uint64_t)response->length > asked)))
+		return fault_set(exchange->fault, FAULT_UNSUPPORTED,
+				 "use a server that serves ranges of files",
+				 "%s: the server ignores ranges", exchange->doing);
+	return 0;
+}
+
+static int give_sink(struct exchange *exchange, const void *data, size_t len)
+{
+	const struct http_request *request = exchange->request;
+
+	if (request->sink_limit && len > request->sink_limit - exchange->taken)
+		return fault_set(exchange->fault, FAULT_DAMAGED, NULL,
+				 "%s: the server sends more than it should", exchange->doing);
+	exchange->taken += len;
+	if (request->sink(request->ctx, data, len) != 0)
+		return fault_set(exchange->fault, FAULT_CANCELLED, NULL,
+				 "%s: what came could not be taken", exchange->doing);
+	return 0;
+}
+
+/* Keeps an answer. Of an error the beginning is enough, of a success it is not. */
+static int keep_answer(struct exchange *exchange, const void *data, size_t len)
+{
+	struct http_response *response = exchange->response;
+	size_t left = NETWORK_ANSWER_LIMIT - response->body.size;
+
+	if (len > left && successful(response))
+		return fault_set(exchange->fault, FAULT_UNSUPPORTED, NULL,
+				 "%s: the server's answer is too long", exchange->doing);
+	buffer_append(&response->body, data, len < left ? len : left);
+	return buffer_failed(&response->body) ? fault_nomem(exchange->fault) : 0;
+}
+
+static size_t take_body(char *data, size_t size, size_t count, void *ctx)
+{
+	struct exchange *exchange = ctx;
+	size_t len = size * count;
+	bool sink;
+	int result = 0;
+
+	if (!exchange->answered)
+		take_head(exchange);
+	sink = exchange->request->sink && successful(exchange->response);
+	if (sink && !exchange->taken)
+		result = check_range(exchange);
+	if (result == 0)
+		result = sink ? give_sink(exchange, data, len) : keep_answer(exchange, data, len);
+	if (result == 0)
+		return len;
+	exchange->failed = true;
+	return len ? 0 : 1; /* anything but len ends it */
+}
+
+/* ---- the request ------------------------------------------------------------------------------
+ */
+
+static struct curl_slist *add_header(struct curl_slist *list, const char *line, bool *failed)
+{
+	struct curl_slist *longer = *failed ? NULL : curl_slist_append(list, line);
+
+	*failed = *failed || !longer;
+	return longer ? longer : list;
+}
+
+static struct curl_slist *make_headers(struct exchange *exchange, bool *failed)
+{
+	const char *const *lines = exchange->request->headers;
+	struct curl_slist *list = NULL;
+
+	*failed = false;
+	for (; lines && *lines; lines++) {
+		if (strncasecmp(*lines, "Range:", 6) == 0)
+			exchange->asked_range =
+				sscanf(*lines + 6, " bytes=%" SCNu64 "-%" SCNu64,
+				       &exchange->range_start, &exchange->range_end) == 2;
+		list = add_header(list, *lines, failed);
+	}
+	return list;
+}
+
+static void set_body(struct exchange *exchange)
+{
+	curl_easy_setopt(exchange->handle, CURLOPT_UPLOAD, 1L);
+	curl_easy_setopt(exchange->handle, CURLOPT_INFILESIZE_LARGE,
+			 (curl_off_t)body_length(exchange->request));
+	curl_easy_setopt(exchange->handle, CURLOPT_READFUNCTION, give_body);
+	curl_easy_setopt(exchange->handle, CURLOPT_READDATA, exchange);
+	curl_easy_setopt(exchange->handle, CURLOPT_SEEKFUNCTION, seek_body);
+	curl_easy_setopt(exchange->handle, CURLOPT_SEEKDATA, exchange);
+}
+
+static void set_credentials(CURL *handle, const struct http_request *request)
+{
+	if (!request->user)
+		return;
+	curl_easy_setopt(handle, CURLOPT_USERNAME, request->user);
+	curl_easy_setopt(handle, CURLOPT_PASSWORD, request->password ? request->password : "");
+	if (request->sigv4)
+		curl_easy_setopt(handle, CURLOPT_AWS_SIGV4, request->sigv4);
+	else
+		curl_easy_setopt(handle, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+}
+
+/*
+ * libcurl announces bodies that are long or of unknown length by "Expect: 100-continue", so that a
+ * server that refuses them says so first, and goes on by itself after a second of silence.
+ */
+static void set_request(struct exchange *exchange, struct curl_slist *headers)
+{
+	const struct http_request *request = exchange->request;
+	CURL *handle = exchange->handle;
+
+	curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	curl_easy_setopt(handle, CURLOPT_URL, request->url);
+	curl_easy_setopt(handle, CURLOPT_PATH_AS_IS, 1L);
+	curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers);
+	curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, take_body);
+	curl_easy_setopt(handle, CURLOPT_WRITEDATA, exchange);
+	set_credentials(handle, request);
+	if (strcmp(request->method, "HEAD") == 0) {
+		curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
+		return;
+	}
+	if (request->data || request->feed || strcmp(request->method, "PUT") == 0 ||
+	    strcmp(request->method, "POST") == 0)
+		set_body(exchange);
+	curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request->method);
+}
+
+static int run(struct exchange *exchange)
+{
+	char details[CURL_ERROR_SIZE] = "";
+	CURLcode code;
+
+	curl_easy_setopt(exchange->handle, CURLOPT_ERRORBUFFER, details);
+	code = curl_easy_perform(exchange->handle);
+	curl_easy_setopt(exchange->handle, CURLOPT_ERRORBUFFER, NULL);
+	if (exchange->failed)
+		return -1;
+	if (code != CURLE_OK)
+		return network_fault(code, details, exchange->doing, exchange->fault);
+	if (!exchange->answered)
+		take_head(exchange);
+	return 0;
+}
+
+int http_perform(struct network *network, const struct http_request *request,
+		 struct http_response *response, struct fault *fault)
+{
+	char doing[FAULT_TEXT_SIZE / 2];
+	struct exchange exchange = {
+		.request = request, .response = response, .fault = fault, .doing = doing};
+	struct curl_slist *headers;
+	bool failed;
+	int result;
+
+	/* Without the query: it may be what grants access. */
+	snprintf(doing, sizeof(doing), "%s of %.*s", request->method,
+		 (int)strcspn(request->url, "?"), request->url);
+	response->length = -1;
+	headers = make_headers(&exchange, &failed);
+	exchange.handle = failed ? NULL : network_take(network);
+	if (exchange.handle) {
+		set_request(&exchange, headers);
+		result = run(&exchange);
+		network_return(network, exchange.handle);
+	} else {
+		result = fault_nomem(fault);
+	}
+	curl_slist_free_all(headers);
+	return result;
+}
+
+/* ---- statuses ---------------------------------------------------------------------------------
+ */
+
+static enum fault_kind kind_of(long status)
+{
+	switch (status) {
+	case 401:
+	case 403:
+		return FAULT_DENIED;
+	case 404:
+	case 410:
+		return FAULT_ABSENT;
+	case 405:
+	case 501:
+		return FAULT_UNSUPPORTED;
+	case 408:
+	case 429:
+		return FAULT_TRANSIENT;
+	case 507:
+		return FAULT_NO_SPACE;
+	default:
+		return status >= 500 && status < 600 ? FAULT_TRANSIENT : FAULT_LOCAL;
+	}
+}
+
+static const char *remedy_of(enum fault_kind kind, long status)
+{
+	switch (kind) {
+	case FAULT_DENIED:
+		return "check user and password, and what they are allowed to do there";
+	case FAULT_UNSUPPORTED:
+		return "check that the URL is that of such a store, and that its server allows "
+		       "this";
+	case FAULT_TRANSIENT:
+		return "check the server, then try again";
+	case FAULT_NO_SPACE:
+		return "make room in the store and try again";
+	default:
+		break;
+	}
+	return status >= 300 && status < 400 ? "use the URL that the store has moved to" : NULL;
+}
+
+int http_status_fault(const struct http_response *response, const char *doing, struct fault *fault)
+{
+	enum fault_kind kind = kind_of(response->status);
+
+	fault_set(fault, kind, remedy_of(kind, response->status),
+		  "%s: the server answers with status %ld", doing, response->status);
+	if (kind == FAULT_TRANSIENT)
+		fault->retry_after_ms = response->retry_after_ms;
+	return -1;
+}
+
+void url_encode(struct buffer *out, const char *text, const char *keep)
+{
+	static const char hex[] = "0123456789ABCDEF";
+	unsigned char c;
+
+	for (; (c = (unsigned char)*text); text++) {
+		if (c < 0x80 && (isalnum(c) || strchr("-._~", c) || strchr(keep, c))) {
+			buffer_u8(out, c);
+			continue;
+		}
+		buffer_u8(out, '%');
+		buffer_u8(out, (uint8_t)hex[c >> 4]);
+		buffer_u8(out, (uint8_t)hex[c & 15]);
+	}
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The file: lines of text, each after a checksum of it, the first of which names the token.
+ *
+ *   SUM token TOKEN
+ *   SUM begin PART_SIZE NOTE
+ *   SUM part NUMBER DIGEST      (as often as parts were sent)
+ *
+ * What follows a line that is cut or damaged is not believed. It is not synced: what a loss of
+ * power makes of it shows in the checksums, or as parts that are sent again.
+ */
+#include "filter/remote/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/buffer.h"
+#include "core/base/digest.h"
+#include "filter/cache_file.h"
+#include "filter/stream.h"
+
+#define SUM_SIZE    17 /* hex digits and a blank */
+#define DIGEST_SIZE 128
+#define LINE_SIZE   (SUM_SIZE + JOURNAL_NOTE_SIZE + 64)
+#define PARTS_MAX   ((size_t)1 << 20)
+#define FILE_MAX    ((off_t)64 << 20)
+#define NAME_SIZE   (2 * BREVIS_SHA256_SIZE + 1)
+
+struct journal {
+	int dir; /* -1: kept nowhere */
+	int fd;  /* locked, and at its end; -1: kept nowhere */
+	char name[NAME_SIZE];
+	pthread_mutex_t mutex; /* over what follows */
+	char token[JOURNAL_TOKEN_SIZE + 1];
+	char *note; /* NULL: none */
+	uint64_t part_size;
+	char **parts; /* digests, NULL where none is known */
+	size_t part_count;
+	off_t good; /* size of what is well written */
+	off_t head; /* of the line with the token */
+};
+
+static void make_name(char name[NAME_SIZE], const char *store, const char *key)
+{
+	struct brevis_sha256 *sha = brevis_sha256_new();
+	uint8_t digest[BREVIS_SHA256_SIZE];
+
+	*name = 0;
+	if (!sha)
+		return;
+	brevis_sha256_update(sha, store, strlen(store) + 1);
+	brevis_sha256_update(sha, key, strlen(key));
+	brevis_sha256_final(sha, digest);
+	brevis_sha256_free(sha);
+	for (size_t i = 0; i < sizeof(digest); i++)
+		snprintf(name + 2 * i, 3, "%02x", digest[i]);
+}
+
+/* ---- what is known -------------------------------------------------------------------------- */
+
+static void forget_parts(struct journal *journal)
+{
+	for (size_t i = 0; i < journal->part_count; i++)
+		free(journal->parts[i]);
+	free(journal->parts);
+	journal->parts = NULL;
+	journal->part_count = 0;
+}
+
+static void begin(struct journal *journal, const char *note, uint64_t part_size)
+{
+	forget_parts(journal);
+	free(journal->note);
+	journal->note = strdup(note);
+	journal->part_size = journal->note ? part_size : 0;
+}
+
+static void set_part(struct journal *journal, size_t i, const char *digest)
+{
+	char *copy = NULL;
+
+	if (i >= PARTS_MAX)
+		return;
+	if (i >= journal->part_count) {
+		size_t count = i + i / 2 + 16;
+		char **parts = realloc(journal->parts, count * sizeof(*parts));
+
+		if (!parts)
+			return;
+		memset(parts + journal->part_count, 0,
+		       (count - journal->part_count) * sizeof(*parts));
+		journal->parts = parts;
+		journal->part_count = count;
+	}
+	copy = strdup(digest);
+	if (!copy)
+		return;
+	free(journal->parts[i]);
+	journal->parts[i] = copy;
+}
+
+/* ---- the file ------------------------------------------------------------------------------- */
+
+/* Takes in one line, without its checksum. Returns false if it says nothing that fits. */
+static bool take(struct journal *journal, const char *line)
+{
+	char digest[DIGEST_SIZE + 1];
+	uint64_t number;
+	int at = 0;
+
+	if (!journal->head) {
+		if (strncmp(line, "token ", 6) != 0 || strlen(line + 6) != JOURNAL_TOKEN_SIZE ||
+		    strspn(line + 6, "0123456789abcdef") != JOURNAL_TOKEN_SIZE)
+			return false;
+		memcpy(journal->token, line + 6, JOURNAL_TOKEN_SIZE + 1);
+		return true;
+	}
+	if (sscanf(line, "begin %" SCNu64 " %n", &number, &at) == 1 && at) {
+		begin(journal, line + at, number);
+		return true;
+	}
+	if (sscanf(line, "part %" SCNu64 " %128s", &number, digest) != 2 || number >= PARTS_MAX)
+		return false;
+	set_part(journal, (size_t)number, digest);
+	return true;
+}
+
+/* Takes in the lines of a file, as far as they are good. text ends with NUL. */
+static void parse(struct journal *journal, char *text)
+{
+	char *at = text;
+	char *end;
+
+	for (; (end = strchr(at, '\n')); at = end + 1) {
+		char sum[SUM_SIZE];
+
+		*end = 0;
+		if (end - at < SUM_SIZE)
+			break;
+		snprintf(sum, sizeof(sum), "%016" PRIx64,
+			 checksum64(at + SUM_SIZE, (size_t)(end - at) - SUM_SIZE));
+		if (memcmp(sum, at, SUM_SIZE - 1) != 0 || !take(journal, at + SUM_SIZE))
+			break;
+		journal->good = end + 1 - text;
+		if (!journal->head)
+			journal->head = journal->good;
+	}
+}
+
+/* Reads the file. Anything that is wrong with it is as if it were empty. */
+static void load(struct journal *journal)
+{
+	struct stat st;
+	char *text;
+
+	if (fstat(journal->fd, &st) != 0 || st.st_size > FILE_MAX)
+		return;
+	text = malloc((size_t)st.st_size + 1);
+	if (!text)
+		return;
+	text[st.st_size] = 0;
+	if (stream_read_at(journal->fd, text, (size_t)st.st_size, 0) == 0)
+		parse(journal, text);
+	free(text);
+}
+
+/* Lets go of the file. What it says stays, or is lost with it. */
+static void drop_file(struct journal *journal, bool keep)
+{
+	if (journal->fd >= 0 && !keep)
+		unlinkat(journal->dir, journal->name, 0);
+	if (journal->fd >= 0)
+		close(journal->fd);
+	if (journal->dir >= 0)
+		close(journal->dir);
+	journal->fd = -1;
+	journal->dir = -1;
+}
+
+/* Cuts the file to what is good of it. */
+static void cut(struct journal *journal, off_t good)
+{
+	journal->good = good;
+	if (journal->fd >= 0 && ftruncate(journal->fd, good) != 0)
+		drop_file(journal, false);
+}
+
+static void append(struct journal *journal, const char *text)
+{
+	char line[LINE_SIZE + 1];
+	int len;
+
+	if (journal->fd < 0)
+		return;
+	len = snprintf(line, sizeof(line), "%016" PRIx64 " %s\n", checksum64(text, strlen(text)),
+		       text);
+	if (pwrite(journal->fd, line, (size_t)len, journal->good) == len)
+		journal->good += len;
+	else
+		cut(journal, journal->good);
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+/* Opens the file and locks it. Returns -1 if another process has it, or there can be none. */
+static int open_locked(const struct journal *journal)
+{
+	/* A file that was removed between our opening and our locking it is not the one. */
+	for (int attempt = 0; attempt < 10; attempt++) {
+		struct stat ours, named;
+		int fd = openat(journal->dir, journal->name,
+				O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+
+		if (fd < 0)
+			return -1;
+		if (flock(fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &ours) != 0 ||
+		    !S_ISREG(ours.st_mode)) {
+			close(fd);
+			return -1;
+		}
+		if (fstatat(journal->dir, journal->name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    named.st_dev == ours.st_dev && named.st_ino == ours.st_ino)
+			return fd;
+		close(fd);
+	}
+	return -1;
+}
+
+static void open_file(struct journal *journal, const char *state_dir)
+{
+	char *path;
+
+	if (!*journal->name || asprintf(&path, "%s/uploads", state_dir) < 0)
+		return;
+	journal->dir = cache_directory_open(path);
+	if (journal->dir < 0)
+		journal->dir = cache_directory_make(path);
+	free(path);
+	if (journal->dir < 0)
+		return;
+	journal->fd = open_locked(journal);
+	if (journal->fd < 0)
+		drop_file(journal, true);
+	else
+		load(journal);
+}
+
+/* Begins with a token that nobody else has. */
+static bool make_token(struct journal *journal)
+{
+	char line[JOURNAL_TOKEN_SIZE + 8];
+	uint64_t random;
+
+	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return false;
+	snprintf(journal->token, sizeof(journal->token), "%016" PRIx64, random);
+	snprintf(line, sizeof(line), "token %s", journal->token);
+	append(journal, line);
+	journal->head = journal->good;
+	return true;
+}
+
+struct journal *journal_open(const char *state_dir, const char *store, const char *key)
+{
+	struct journal *journal = calloc(1, sizeof(*journal));
+
+	if (!journal)
+		return NULL;
+	journal->dir = -1;
+	journal->fd = -1;
+	pthread_mutex_init(&journal->mutex, NULL);
+	make_name(journal->name, store, key);
+	if (state_dir)
+		open_file(journal, state_dir);
+	cut(journal, journal->good);
+	if (!journal->head && !make_token(journal)) {
+		journal_end(journal);
+		return NULL;
+	}
+	return journal;
+}
+
+static void dispose(struct journal *journal, bool keep)
+{
+	if (!journal)
+		return;
+	drop_file(journal, keep);
+	forget_parts(journal);
+	free(journal->note);
+	pthread_mutex_destroy(&journal->mutex);
+	free(journal);
+}
+
+void journal_close(struct journal *journal)
+{
+	dispose(journal, true);
+}
+
+void journal_end(struct journal *journal)
+{
+	dispose(journal, false);
+}
+
+/* ---- what it says --------------------------------------------------------------------------- */
+
+const char *journal_token(const struct journal *journal)
+{
+	return journal->token;
+}
+
+const char *journal_note(const struct journal *journal)
+{
+	return journal->note ? journal->note : "";
+}
+
+uint64_t journal_part_size(const struct journal *journal)
+{
+	return journal->part_size;
+}
+
+/* True if text can be part of a line. */
+static bool is_plain(const char *text, size_t most)
+{
+	const char *at;
+
+	for (at = text; *at; at++)
+		if ((unsigned char)*at < 0x20)
+			return false;
+	return (size_t)(at - text) <= most;
+}
+
+void journal_begin(struct journal *journal, const char *note, uint64_t part_size)
+{
+	char line[JOURNAL_NOTE_SIZE + 32];
+
+	pthread_mutex_lock(&journal->mutex);
+	begin(journal, note, part_size);
+	cut(journal, journal->head);
+	if (is_plain(note, JOURNAL_NOTE_SIZE - 1)) {
+		snprintf(line, sizeof(line), "begin %" PRIu64 " %s", part_size, note);
+		append(journal, line);
+	}
+	pthread_mutex_unlock(&journal->mutex);
+}
+
+void journal_add(struct journal *journal, size_t i, const char *digest)
+{
+	char line[DIGEST_SIZE + 32];
+
+	pthread_mutex_lock(&journal->mutex);
+	set_part(journal, i, digest);
+	/* Parts without a beginning would be taken for those of another upload. */
+	if (journal->good > journal->head && is_plain(digest, DIGEST_SIZE) &&
+	    !strchr(digest, ' ')) {
+		snprintf(line, sizeof(line), "part %zu %s", i, digest);
+		append(journal, line);
+	}
+	pthread_mutex_unlock(&journal->mutex);
+}
+
+const char *journal_part(const struct journal *journal, size_t i)
+{
+	/* Others may be adding meanwhile. */
+	struct journal *self = (struct journal *)(uintptr_t)journal;
+	const char *digest = NULL;
+
+	pthread_mutex_lock(&self->mutex);
+	if (i < journal->part_count)
+		digest = journal->parts[i];
+	pthread_mutex_unlock(&self->mutex);
+	return digest;
+}

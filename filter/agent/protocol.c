@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "filter/agent/protocol.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <yajl/yajl_gen.h>
+#include <yajl/yajl_tree.h>
+
+#include "core/base/buffer.h"
+#include "core/base/escape.h"
+
+/* Bytes of a line, at most. An upload to a hub may name 10,000 parts, each by a signed URL. */
+#define LINE_LIMIT ((size_t)32 << 20)
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static void damaged(struct agent_event *event, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* The first cause stays. */
+static void damaged(struct agent_event *event, const char *format, ...)
+{
+	char cause[sizeof(event->cause)];
+	va_list args;
+
+	if (event->kind == AGENT_DAMAGED)
+		return;
+	va_start(args, format);
+	vsnprintf(cause, sizeof(cause), format, args);
+	va_end(args);
+	event->kind = AGENT_DAMAGED;
+	escape_text(event->cause, sizeof(event->cause), cause);
+}
+
+/* Reads a line into *line, without its end, with a NUL behind it. Returns false at the end of the
+ * input; a line that is too long, or holds a NUL, is read and makes the event a damaged one. */
+static bool read_line(FILE *in, struct buffer *line, struct agent_event *event)
+{
+	bool is_long = false;
+	bool has_nul = false;
+	int c;
+
+	flockfile(in);
+	while ((c = getc_unlocked(in)) != EOF && c != '\n') {
+		has_nul |= c == 0;
+		is_long |= line->size == LINE_LIMIT;
+		if (!is_long)
+			buffer_u8(line, (uint8_t)c);
+	}
+	funlockfile(in);
+	if (c == EOF && ferror(in))
+		damaged(event, "reading it failed: %s", strerror(errno));
+	if (c == EOF && line->size == 0)
+		return event->kind == AGENT_DAMAGED;
+	buffer_u8(line, 0);
+	if (is_long)
+		damaged(event, "a line is longer than %zu bytes", LINE_LIMIT);
+	else if (has_nul)
+		damaged(event, "a line holds a NUL");
+	else if (buffer_failed(line))
+		damaged(event, "out of memory");
+	return true;
+}
+
+/* A member of an object; NULL if it is not there, or null, which is the same here. */
+static yajl_val member(yajl_val object, const char *name)
+{
+	const char *path[] = {name, NULL};
+	yajl_val value = yajl_tree_get(object, path, yajl_t_any);
+
+	return value && value->type != yajl_t_null ? value : NULL;
+}
+
+/* A copy of a string that need not be there. */
+static char *text_member(struct agent_event *event, yajl_val object, const char *name)
+{
+	yajl_val value = member(object, name);
+	char *copy;
+
+	if (!value)
+		return NULL;
+	if (!YAJL_IS_STRING(value)) {
+		damaged(event, "\"%s\" is no string", name);
+		return NULL;
+	}
+	copy = strdup(value->u.string);
+	if (!copy)
+		damaged(event, "out of memory");
+	return copy;
+}
+
+static uint64_t number_member(struct agent_event *event, yajl_val object, const char *name)
+{
+	yajl_val value = member(object, name);
+
+	if (!value)
+		return 0;
+	if (YAJL_IS_INTEGER(value) && YAJL_GET_INTEGER(value) >= 0)
+		return (uint64_t)YAJL_GET_INTEGER(value);
+	damaged(event, "\"%s\" is no size", name);
+	return 0;
+}
+
+static void read_init(struct agent_event *event, yajl_val root)
+{
+	const char *operation = YAJL_GET_STRING(member(root, "operation"));
+	uint64_t transfers = number_member(event, root, "concurrenttransfers");
+
+	event->is_upload = operation && strcmp(operation, "upload") == 0;
+	if (!event->is_upload && (!operation || strcmp(operation, "download") != 0))
+		damaged(event, "\"operation\" is neither upload nor download");
+	event->remote = text_member(event, root, "remote");
+	event->concurrent = YAJL_IS_TRUE(member(root, "concurrent"));
+	event->concurrent_transfers = transfers > UINT16_MAX ? UINT16_MAX : (unsigned)transfers;
+}
+
+static bool is_oid(const char *text)
+{
+	return text && strlen(text) == OID_HEX_SIZE &&
+	       strspn(text, "0123456789abcdef") == OID_HEX_SIZE;
+}
+
+static void read_header(struct agent_event *event, const char *name, yajl_val value)
+{
+	struct agent_header *header = &event->headers[event->header_count];
+	const char *text = NULL;
+
+	if (YAJL_IS_STRING(value))
+		text = YAJL_GET_STRING(value);
+	else if (YAJL_IS_NUMBER(value))
+		text = YAJL_GET_NUMBER(value);
+	if (!text)
+		return;
+	event->header_count++;
+	header->name = strdup(name);
+	header->value = strdup(text);
+	if (!header->name || !header->value)
+		damaged(event, "out of memory");
+}
+
+static void read_action(struct agent_event *event, yajl_val action)
+{
+	yajl_val headers;
+	size_t i;
+
+	if (!action)
+		return;
+	event->href = text_member(event, action, "href");
+	headers = member(action, "header");
+	if (!YAJL_IS_OBJECT(headers) || headers->u.object.len == 0)
+		return;
+	event->headers = calloc(headers->u.object.len, sizeof(*event->headers));
+	if (!event->headers) {
+		damaged(event, "out of memory");
+		return;
+	}
+	for (i = 0; i < headers->u.object.len; i++)
+		read_header(event, headers->u.object.keys[i], headers->u.object.values[i]);
+}
+
+static void read_transfer(struct agent_event *event, yajl_val root)
+{
+	const char *oid = YAJL_GET_STRING(member(root, "oid"));
+
+	if (is_oid(oid))
+		memcpy(event->pointer.oid, oid, OID_HEX_SIZE + 1);
+	else
+		damaged(event, "\"oid\" is no SHA-256");
+	event->pointer.size = number_member(event, root, "size");
+	event->path = text_member(event, root, "path");
+	if (event->kind == AGENT_UPLOAD && !event->path)
+		damaged(event, "an upload lacks its path");
+	read_action(event, member(root, "action"));
+}
+
+static void read_event(struct agent_event *event, yajl_val root)
+{
+	const char *name = YAJL_GET_STRING(member(root, "event"));
+
+	if (!name) {
+		damaged(event, "a line names no event");
+	} else if (strcmp(name, "init") == 0) {
+		event->kind = AGENT_INIT;
+		read_init(event, root);
+	} else if (strcmp(name, "upload") == 0) {
+		event->kind = AGENT_UPLOAD;
+		read_transfer(event, root);
+	} else if (strcmp(name, "download") == 0) {
+		event->kind = AGENT_DOWNLOAD;
+		read_transfer(event, root);
+	} else if (strcmp(name, "terminate") == 0) {
+		event->kind = AGENT_TERMINATE;
+	} else {
+		damaged(event, "the event '%s' is not known", name);
+	}
+}
+
+void agent_event_read(FILE *in, struct agent_event *out)
+{
+	struct buffer line = BUFFER_INIT;
+	char error[8]; /* its text has many lines, and shows the input: of no use here */
+	yajl_val root;
+
+	memset(out, 0, sizeof(*out));
+	out->kind = AGENT_END;
+	if (!read_line(in, &line, out) || out->kind == AGENT_DAMAGED)
+		goto out;
+	root = yajl_tree_parse((const char *)line.data, error, sizeof(error));
+	if (YAJL_IS_OBJECT(root))
+		read_event(out, root);
+	else
+		damaged(out, "a line is no JSON object");
+	yajl_tree_free(root);
+out:
+	buffer_release(&line);
+}
+
+void agent_event_release(struct agent_event *event)
+{
+	size_t i;
+
+	for (i = 0; i < event->header_count; i++) {
+		free(event->headers[i].name);
+		free(event->headers[i].value);
+	}
+	free(event->headers);
+	free(event->remote);
+	free(event->path);
+	free(event->href);
+	memset(event, 0, sizeof(*event));
+	event->kind = AGENT_END;
+}
+
+const char *agent_event_header(const struct agent_event *event, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < event->header_count; i++) {
+		if (strcasecmp(event->headers[i].name, name) == 0)
+			return event->headers[i].value;
+	}
+	return NULL;
+}
+
+/* ---- answering ------------------------------------------------------------------------------ */
+
+static void put_text(yajl_gen gen, const char *text)
+{
+	yajl_gen_string(gen, (const unsigned char *)text, strlen(text));
+}
+
+static void put_member(yajl_gen gen, const char *name, const char *value)
+{
+	put_text(gen, name);
+	put_text(gen, value);
+}
+
+static void put_number(yajl_gen gen, const char *name, uint64_t value)
+{
+	char text[24];
+	int len = snprintf(text, sizeof(text), "%" PRIu64, value);
+
+	put_text(gen, name);
+	yajl_gen_number(gen, text, (size_t)len);
+}
+
+/* Begins an answer. NULL when memory is short. */
+static yajl_gen begin(void)
+{
+	yajl_gen gen = yajl_gen_alloc(NULL);
+
+	if (gen)
+		yajl_gen_map_open(gen);
+	return gen;
+}
+
+/* Ends it and sends it, in one write. */
+static int end(yajl_gen gen, FILE *out)
+{
+	const unsigned char *text;
+	size_t len;
+	int result = -1;
+
+	if (!gen)
+		return -1;
+	if (yajl_gen_map_close(gen) == yajl_gen_status_ok &&
+	    yajl_gen_get_buf(gen, &text, &len) == yajl_gen_status_ok &&
+	    fwrite(text, 1, len, out) == len && putc('\n', out) == '\n' && fflush(out) == 0)
+		result = 0;
+	yajl_gen_free(gen);
+	return result;
+}
+
+/* "WHERE: CAUSE; REMEDY", or without where. */
+static void put_error(yajl_gen gen, const char *where, const struct fault *fault)
+{
+	char *message = NULL;
+	char *safe = NULL;
+
+	if (asprintf(&message, "%s%s%s%s%s", where ? where : "", where ? ": " : "", fault->cause,
+		     *fault->remedy ? "; " : "", fault->remedy) < 0)
+		message = NULL;
+	if (message)
+		safe = malloc(strlen(message) * ESCAPE_GROWTH + 1);
+	if (safe)
+		escape_text(safe, strlen(message) * ESCAPE_GROWTH + 1, message);
+	put_text(gen, "error");
+	yajl_gen_map_open(gen);
+	put_number(gen, "code", (uint64_t)fault->kind);
+	put_member(gen, "message", safe ? safe : "out of memory");
+	yajl_gen_map_close(gen);
+	free(safe);
+	free(message);
+}
+
+int agent_answer_init(FILE *out, const struct fault *fault)
+{
+	yajl_gen gen = begin();
+
+	if (gen && fault)
+		put_error(gen, NULL, fault);
+	return end(gen, out);
+}
+
+int agent_answer_progress(FILE *out, const char *oid, uint64_t so_far, uint64_t since_last)
+{
+	yajl_gen gen = begin();
+
+	if (gen) {
+		put_member(gen, "event", "progress");
+		put_member(gen, "oid", oid);
+		put_number(gen, "bytesSoFar", so_far);
+		put_number(gen, "bytesSinceLast", since_last);
+	}
+	return end(gen, out);
+}
+
+int agent_answer_complete(FILE *out, const char *oid, const char *path)
+{
+	yajl_gen gen = begin();
+
+	if (gen) {
+		put_member(gen, "event", "complete");
+		put_member(gen, "oid", oid);
+		if (path)
+			put_member(gen, "path", path);
+	}
+	return end(gen, out);
+}
+
+int agent_answer_error(FILE *out, const char *oid, const char *where, const struct fault *fault)
+{
+	yajl_gen gen = begin();
+
+	if (gen) {
+		put_member(gen, "event", "complete");
+		put_member(gen, "oid", oid);
+		put_error(gen, where, fault);
+	}
+	return end(gen, out);
+}

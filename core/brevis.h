@@ -149,6 +149,14 @@ int brevis_archive_open(const struct brevis_source *source, struct brevis_archiv
 			struct brevis_error *err);
 void brevis_archive_free(struct brevis_archive *archive);
 
+/**
+ * Tells what an archive says of itself without opening it: its beginning, index and end are read
+ * and checked, in four reads at most, and nothing of what lies between. For archives that are far
+ * away: it costs a few KB, whatever their size.
+ */
+int brevis_archive_peek(const struct brevis_source *source, struct brevis_archive_info *out,
+			struct brevis_error *err);
+
 const struct brevis_archive_info *brevis_archive_info(const struct brevis_archive *archive);
 
 /** Describes piece number i < info->pieces. */

@@ -314,37 +314,64 @@ static int place_pieces(struct opening *o)
 	return BREVIS_OK;
 }
 
+/* Begins an archive's opening with all that its two ends say. What was begun is to be ended, even
+ * after a failure. */
+static int begin_opening(struct opening *o, const struct brevis_source *source)
+{
+	int status;
+
+	o->archive = calloc(1, sizeof(*o->archive));
+	if (!o->archive)
+		return error_nomem(o->err);
+	o->archive->source = *source;
+	o->archive->info.format_version = BREVIS_FORMAT_VERSION;
+	o->archive->info.archive_size = source->size;
+	status = read_head(o);
+	if (!status)
+		status = read_index(o);
+	if (!status)
+		status = parse_codebook(o);
+	if (!status)
+		status = parse_index(o);
+	return status;
+}
+
+static void end_opening(struct opening *o)
+{
+	free(o->index);
+	buffer_release(&o->head);
+}
+
 int brevis_archive_open(const struct brevis_source *source, struct brevis_archive **out,
 			struct brevis_error *err)
 {
 	struct opening o = {.err = err};
-	int status = BREVIS_OK;
+	int status = begin_opening(&o, source);
 
-	o.archive = calloc(1, sizeof(*o.archive));
-	if (!o.archive)
-		return error_nomem(err);
-	o.archive->source = *source;
-	o.archive->info.format_version = BREVIS_FORMAT_VERSION;
-	o.archive->info.archive_size = source->size;
-	status = read_head(&o);
-	if (!status)
-		status = read_index(&o);
-	if (!status)
-		status = parse_codebook(&o);
-	if (!status)
-		status = parse_index(&o);
 	if (!status)
 		status = read_record_heads(&o);
 	if (!status)
 		status = check_chains(&o);
 	if (!status)
 		status = place_pieces(&o);
-	free(o.index);
-	buffer_release(&o.head);
+	end_opening(&o);
 	if (status)
 		brevis_archive_free(o.archive);
 	else
 		*out = o.archive;
+	return status;
+}
+
+int brevis_archive_peek(const struct brevis_source *source, struct brevis_archive_info *out,
+			struct brevis_error *err)
+{
+	struct opening o = {.err = err};
+	int status = begin_opening(&o, source);
+
+	if (!status)
+		*out = o.archive->info;
+	end_opening(&o);
+	brevis_archive_free(o.archive);
 	return status;
 }
 

@@ -183,6 +183,47 @@ static void check_pieces(struct growing *g, const struct archive_original *tail)
 	brevis_archive_free(archive);
 }
 
+/* An archive far away: how often it was asked for something, and for how much. */
+struct distant {
+	struct brevis_source inner;
+	size_t reads;
+	uint64_t bytes;
+};
+
+static int distant_read(void *ctx, void *buf, size_t len, uint64_t offset)
+{
+	struct distant *distant = ctx;
+
+	distant->reads++;
+	distant->bytes += len;
+	return distant->inner.read_at(distant->inner.ctx, buf, len, offset);
+}
+
+/* Peeking tells the same as opening does, by its ends alone. */
+static void check_peek(struct growing *g)
+{
+	struct brevis_archive *archive = open_good(&g->sink.bytes);
+	struct distant distant = {memory_source(&g->sink.bytes), 0, 0};
+	struct brevis_source source = {distant_read, &distant, g->sink.bytes.size, NULL};
+	struct brevis_archive_info info;
+	uint8_t *last = g->sink.bytes.data + g->sink.bytes.size - 1;
+
+	memset(&info, 0, sizeof(info));
+	assert_int_equal(brevis_archive_peek(&source, &info, NULL), BREVIS_OK);
+	assert_memory_equal(&info, brevis_archive_info(archive), sizeof(info));
+	assert_in_range(distant.reads, 3, 4);
+	assert_in_range(distant.bytes, 1, g->sink.bytes.size / 10);
+	*last ^= 1;
+	assert_int_equal(brevis_archive_peek(&source, &info, NULL), BREVIS_E_FORMAT);
+	*last ^= 1;
+	last[-10] ^= 1;
+	assert_int_equal(brevis_archive_peek(&source, &info, NULL), BREVIS_E_CHECKSUM);
+	last[-10] ^= 1;
+	source.size--;
+	assert_int_equal(brevis_archive_peek(&source, &info, NULL), BREVIS_E_FORMAT);
+	brevis_archive_free(archive);
+}
+
 static const struct archive_hash hash = {.wanted = true, .keyed = true};
 
 /* Random records and repetitions, through the writer; read back one by one and as a whole. */
@@ -210,6 +251,7 @@ static void write_and_read(struct span codebook, bool has_prior)
 	sha256_of(g->sink.bytes.data, g->sink.bytes.size, expected);
 	assert_memory_equal(digest, expected, sizeof(digest));
 	check_pieces(g, &tail);
+	check_peek(g);
 	check_codebook(g, codebook);
 	assert_restores(&g->sink.bytes, g->original.data, g->original.size, 1);
 	assert_restores(&g->sink.bytes, g->original.data, g->original.size, 4);

@@ -7,11 +7,24 @@
 #include "filter/git_run.h"
 #include "filter/report.h"
 
-const struct filter_setting filter_settings[FILTER_SETTINGS] = {
-	{"filter.brevis.clean", "git-brevis clean -- %f"},
-	{"filter.brevis.smudge", "git-brevis smudge -- %f"},
-	{"filter.brevis.process", "git-brevis filter-process"},
-	{"filter.brevis.required", "true"},
+#define STORE_AGENT "lfs.customtransfer.brevis."
+#define HUB_AGENT   "lfs.customtransfer.multipart."
+
+/* Nothing of "lfs.standalonetransferagent" alone: that would take all transfers away from hubs. */
+const struct filter_setting filter_settings[FILTER_SETTINGS_ALL] = {
+	{"filter.brevis.clean", "git-brevis clean -- %f", NULL},
+	{"filter.brevis.smudge", "git-brevis smudge -- %f", NULL},
+	{"filter.brevis.process", "git-brevis filter-process", NULL},
+	{"filter.brevis.required", "true", NULL},
+
+	{"lfs.brevis::.standalonetransferagent", "brevis", NULL},
+	{STORE_AGENT "path", AGENT_PROGRAM, NULL},
+	{STORE_AGENT "args", "transfer", STORE_AGENT "path"},
+	{STORE_AGENT "concurrent", "false", STORE_AGENT "path"},
+
+	{HUB_AGENT "path", AGENT_PROGRAM, NULL},
+	{HUB_AGENT "args", "transfer --multipart", HUB_AGENT "path"},
+	{HUB_AGENT "concurrent", "false", HUB_AGENT "path"},
 };
 
 int config_scope_choose(const struct scope_options *options, struct config_scope *out)

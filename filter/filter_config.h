@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** The configuration that makes git run git-brevis as a filter. */
+/** The configuration that makes git run git-brevis as a filter, and git-lfs as a transfer agent. */
 #ifndef FILTER_FILTER_CONFIG_H
 #define FILTER_FILTER_CONFIG_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define FILTER_SETTINGS 4
+#define FILTER_SETTINGS     8  /* those that `git brevis install` writes */
+#define FILTER_SETTINGS_ALL 11 /* and with --multipart */
+
+/** The path of our transfer agents: git-lfs looks for it as a shell does. */
+#define AGENT_PROGRAM "git-brevis"
 
 struct filter_setting {
 	const char *key;
 	const char *value;
+	const char *agent; /* of a transfer agent: its key that says whose all of it is; or NULL */
 };
 
-/** filter.brevis.clean, .smudge, .process and .required. required makes git stream big files to
- * the filter, and stops it from committing raw files when the filter fails. */
-extern const struct filter_setting filter_settings[FILTER_SETTINGS];
+/**
+ * In this order: filter.brevis.clean, .smudge, .process and .required, which makes git stream big
+ * files to the filter, and stops it from committing raw files when the filter fails; the agent for
+ * stores (URLs that begin with "brevis::"); the agent "multipart", which hubs ask for by that name.
+ */
+extern const struct filter_setting filter_settings[FILTER_SETTINGS_ALL];
 
 /** Where to write, as options of `git config`: "--global", or "--file" with a name behind it. */
 struct config_scope {

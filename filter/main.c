@@ -15,7 +15,7 @@
 const struct command commands[] = {
 	{"install",
 	 "install [--local | --worktree | --system | --file F] [--force] [--skip-smudge]\n"
-	 "                          [--skip-repo] [--manual]",
+	 "                          [--multipart] [--skip-repo] [--manual]",
 	 "set up git-brevis for this user, and the hooks of this repository", verb_install},
 	{"uninstall", "uninstall [--local | --worktree | --system | --file F] [--skip-repo]",
 	 "undo what install did", verb_uninstall},

@@ -11,6 +11,7 @@
 #include "filter/hook_files.h"
 #include "filter/options.h"
 #include "filter/preset.h"
+#include "filter/remote/network.h"
 #include "filter/report.h"
 
 /* Prints a line in which URLs have lost what may be secret: user and password (the user alone stays
@@ -121,20 +122,69 @@ static void print_settings(const struct workspace *ws)
 			printf("%s=%s\n", names[i], getenv(names[i]));
 }
 
-static void print_filter(const struct repository *repository)
+static void print_installed(const struct repository *repository)
 {
 	printf("\n");
-	for (size_t i = 0; i < FILTER_SETTINGS; i++) {
+	for (size_t i = 0; i < FILTER_SETTINGS_ALL; i++) {
 		const struct filter_setting *setting = &filter_settings[i];
+		const char *option = i < FILTER_SETTINGS ? "" : " --multipart";
 		char *value = repository_config(repository, setting->key);
+		bool is_ours = value && strcmp(value, setting->value) == 0;
 
-		printf("git config %s = \"%s\"%s\n", setting->key, value ? value : "",
-		       !value ? " (not set; run `git brevis install`)"
-		       : strcmp(value, setting->value) == 0
-			       ? ""
-			       : " (not what `git brevis install` sets)");
+		/* Arguments of somebody else's agent may hold anything. */
+		printf("git config %s = \"%s\"", setting->key,
+		       !value                       ? ""
+		       : is_ours || !setting->agent ? value
+						    : "***");
+		if (!value)
+			printf(" (not set; run `git brevis install%s`)", option);
+		else if (!is_ours)
+			printf(" (not what `git brevis install%s` sets)", option);
+		putchar('\n');
 		free(value);
 	}
+}
+
+/* Prints what an entry "lfs[.URL].standalonetransferagent\nNAME" of git's configuration means. */
+static void print_agent(const struct repository *repository, const char *entry)
+{
+	size_t len = strcspn(entry, "\n");
+	const char *name = entry[len] ? entry + len + 1 : "";
+	size_t rest = strlen("lfs.") + strlen(".standalonetransferagent");
+	char *url = len > rest ? strndup(entry + 4, len - rest) : strdup("all other URLs");
+	char *path = NULL;
+	char *key = NULL;
+	char *line = NULL;
+
+	if (asprintf(&key, "lfs.customtransfer.%s.path", name) < 0)
+		key = NULL;
+	if (key)
+		path = repository_config(repository, key);
+	if (asprintf(&line, "agent for %s: %s (%s)", url ? url : "", name,
+		     path ? path : "which git-lfs does not know: it has no path") < 0)
+		line = NULL;
+	if (line)
+		print_harmless(line, strlen(line));
+	free(line);
+	free(key);
+	free(path);
+	free(url);
+}
+
+/* Which agents carry objects without a server that is asked, and for URLs that begin with what. */
+static void print_agents(const struct repository *repository)
+{
+	static const char *const args[] = {"config", "-z", "--get-regexp",
+					   "^lfs\\.(.*\\.)?standalonetransferagent$", NULL};
+	struct buffer text = BUFFER_INIT;
+	const char *at;
+
+	git_ask(&text, args);
+	buffer_u8(&text, 0);
+	if (!buffer_failed(&text))
+		for (at = (const char *)text.data; *at; at += strlen(at) + 1)
+			print_agent(repository, at);
+	buffer_release(&text);
 }
 
 static int print_hooks(const struct repository *repository)
@@ -200,6 +250,7 @@ int verb_env(const struct command *self, int argc, char **argv)
 		return command_usage(self, 0);
 	printf("git-brevis/%s\n", BREVIS_VERSION);
 	printf("kernels: %s\n", brevis_kernels());
+	printf("libcurl/%s\n", network_library_version());
 	print_git_version();
 	print_endpoints();
 	if (!repository_is_here()) {
@@ -210,7 +261,8 @@ int verb_env(const struct command *self, int argc, char **argv)
 		return EXIT_FATAL;
 	print_places(ws.repository);
 	print_settings(&ws);
-	print_filter(ws.repository);
+	print_installed(ws.repository);
+	print_agents(ws.repository);
 	code = EXIT_DONE;
 	if (print_hooks(ws.repository) < 0 || print_hidden(ws.repository) < 0)
 		code = EXIT_FATAL;

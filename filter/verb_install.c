@@ -11,20 +11,21 @@
 #include "filter/report.h"
 #include "filter/repository.h"
 
-/* ---- the filter ------------------------------------------------------------------------------ */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 /* Looks at all settings before any is written: half an installation would be worse than none. */
-static int check_settings(const struct config_scope *scope, bool force)
+static int check_settings(const struct config_scope *scope, size_t count)
 {
-	for (size_t i = 0; i < FILTER_SETTINGS; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct filter_setting *setting = &filter_settings[i];
 		char *value = NULL;
 		int rc = config_scope_get(scope, setting->key, &value);
 
-		if (rc > 0 && strcmp(value, setting->value) != 0 && !force)
-			rc = report_error("%s is set to '%s' already (%s); `git brevis install "
+		if (rc > 0 && strcmp(value, setting->value) != 0)
+			rc = report_error("%s is set to '%s' already (%s); `git brevis install%s "
 					  "--force` replaces it",
-					  setting->key, value, scope->option);
+					  setting->key, value, scope->option,
+					  i < FILTER_SETTINGS ? "" : " --multipart");
 		free(value);
 		if (rc < 0)
 			return -1;
@@ -32,9 +33,9 @@ static int check_settings(const struct config_scope *scope, bool force)
 	return 0;
 }
 
-static int write_settings(const struct config_scope *scope, bool skip_smudge)
+static int write_settings(const struct config_scope *scope, size_t count, bool skip_smudge)
 {
-	for (size_t i = 0; i < FILTER_SETTINGS; i++)
+	for (size_t i = 0; i < count; i++)
 		if (config_scope_set(scope, filter_settings[i].key, filter_settings[i].value) < 0)
 			return -1;
 	/* What an earlier --skip-smudge set is not wanted any more. */
@@ -77,6 +78,7 @@ int verb_install(const struct command *self, int argc, char **argv)
 	struct scope_options where = {.local = false};
 	bool skip_smudge = false;
 	bool skip_repo = false;
+	bool multipart = false;
 	bool force = false;
 	bool manual = false;
 	const struct option_spec table[] = {
@@ -88,6 +90,9 @@ int verb_install(const struct command *self, int argc, char **argv)
 		{.name = "skip-repo",
 		 .flag = &skip_repo,
 		 .help = "leave the hooks of this repository alone"},
+		{.name = "multipart",
+		 .flag = &multipart,
+		 .help = "also carry objects over 5 GB to hubs that ask for parts"},
 		{.letter = 'f',
 		 .name = "force",
 		 .flag = &force,
@@ -98,6 +103,7 @@ int verb_install(const struct command *self, int argc, char **argv)
 		 .help = "print what hooks have to run, and write none"},
 		{0}};
 	struct config_scope scope;
+	size_t settings;
 	int code;
 	int count = options_parse(self, argc, argv, table, &code);
 
@@ -105,7 +111,10 @@ int verb_install(const struct command *self, int argc, char **argv)
 		return code;
 	if (count > 0 || config_scope_choose(&where, &scope) < 0)
 		return command_usage(self, 0);
-	if (check_settings(&scope, force) < 0 || write_settings(&scope, skip_smudge) < 0)
+	settings = multipart ? FILTER_SETTINGS_ALL : FILTER_SETTINGS;
+	if (!force && check_settings(&scope, settings) < 0)
+		return EXIT_FATAL;
+	if (write_settings(&scope, settings, skip_smudge) < 0)
 		return EXIT_FATAL;
 	warn_without_git_lfs();
 	code = EXIT_DONE;

@@ -13,12 +13,31 @@
 #include "filter/repository.h"
 #include "filter/text.h"
 
-/* Removes the settings that are as install wrote them. */
+/* Whether a setting belongs to somebody else's transfer agent. Returns -1 after reporting. */
+static int is_foreign(const struct config_scope *scope, const struct filter_setting *setting)
+{
+	char *path = NULL;
+	int rc = setting->agent ? config_scope_get(scope, setting->agent, &path) : 0;
+
+	if (rc > 0)
+		rc = strcmp(path, AGENT_PROGRAM) != 0;
+	free(path);
+	return rc;
+}
+
+/* Removes the settings that are as install wrote them; of a transfer agent the path last, by which
+ * the others are known as ours. */
 static int remove_settings(const struct config_scope *scope)
 {
-	for (size_t i = 0; i < FILTER_SETTINGS; i++)
-		if (config_scope_unset(scope, filter_settings[i].key, filter_settings[i].value) < 0)
+	for (size_t i = FILTER_SETTINGS_ALL; i-- > 0;) {
+		const struct filter_setting *setting = &filter_settings[i];
+		int foreign = is_foreign(scope, setting);
+
+		if (foreign < 0)
 			return -1;
+		if (!foreign && config_scope_unset(scope, setting->key, setting->value) < 0)
+			return -1;
+	}
 	return config_scope_unset(scope, "brevis.skipSmudge", "true");
 }
 

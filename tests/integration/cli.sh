@@ -449,6 +449,18 @@ contains 'env tells the version' "$T/out" "$(git brevis version | grep -oE '[0-9
 contains 'and where objects lie' "$T/out" "$T/repo/.git/lfs"
 is 'and no secrets' "$(grep -c secret-token "$T/out")" 0
 contains 'and the kernels' "$T/out" 'kernels: '
+contains 'and the network library' "$T/out" 'libcurl/'
+contains 'and the agent in force for stores' "$T/out" 'agent for brevis::: brevis (git-brevis)'
+must git config lfs.customtransfer.multipart.path other-agent
+must git config lfs.customtransfer.multipart.args '--token secret-token'
+must git config lfs.https://somebody:secret-token@example.invalid/.standalonetransferagent other
+run git brevis env
+contains 'env tells of foreign agents' "$T/out" \
+	'lfs.customtransfer.multipart.path = "other-agent" (not what `git brevis install --multipart` sets)'
+contains 'and for which URLs they are' "$T/out" 'agent for https://***@example.invalid/: other'
+is 'and none of their secrets' "$(grep -c secret-token "$T/out")" 0
+must git config --unset lfs.https://somebody:secret-token@example.invalid/.standalonetransferagent
+must git config --remove-section lfs.customtransfer.multipart
 run env BREVIS_KERNELS=scalar git brevis env
 contains 'those that the environment names' "$T/out" 'kernels: scalar'
 git brevis compress "$DEMO" -o "$T/usual" 2>"$T/err"
@@ -490,6 +502,11 @@ is 'install sets the filter' "$(git config --global --get-regexp '^filter\.brevi
 filter.brevis.process git-brevis filter-process
 filter.brevis.required true
 filter.brevis.smudge git-brevis smudge -- %f'
+is 'and the agent for stores' "$(git config --global --get-regexp '^lfs\.' | sort)" \
+	'lfs.brevis::.standalonetransferagent brevis
+lfs.customtransfer.brevis.args transfer
+lfs.customtransfer.brevis.concurrent false
+lfs.customtransfer.brevis.path git-brevis'
 run git brevis install
 exits 0 'install outside a repository'
 cp "$GIT_CONFIG_GLOBAL" config
@@ -508,6 +525,50 @@ is 'install undoes it' "$RC $(git config --global brevis.skipSmudge)" '0 '
 must git brevis install --skip-repo --skip-smudge
 run git brevis uninstall --skip-repo
 is 'so does uninstall' "$RC $(git config --global --get-regexp brevis)" '0 '
+must git config --global lfs.customtransfer.brevis.path /opt/agent
+must git config --global lfs.customtransfer.brevis.concurrent false
+run git brevis install
+exits 128 'install with a foreign agent brevis'
+one_line 'says so' "lfs.customtransfer.brevis.path is set to '/opt/agent' already" 'install --force'
+is 'and sets nothing' "$(git config --global --get-regexp '^filter|^lfs')" \
+	'lfs.customtransfer.brevis.path /opt/agent
+lfs.customtransfer.brevis.concurrent false'
+run git brevis uninstall
+exits 0 'uninstall with a foreign agent'
+contains 'says that it stays' "$T/err" "lfs.customtransfer.brevis.path is set to '/opt/agent'"
+is 'and leaves all of it' "$(git config --global lfs.customtransfer.brevis.concurrent)" false
+run git brevis install --force
+is 'install --force replaces it' "$RC $(git config --global lfs.customtransfer.brevis.path)" \
+	'0 git-brevis'
+
+# The agent "multipart" is somebody else's on many machines.
+must git config --global lfs.customtransfer.multipart.path other-agent
+must git config --global lfs.customtransfer.multipart.args upload
+must git config --global lfs.customtransfer.multipart.concurrent false
+cp "$GIT_CONFIG_GLOBAL" config
+run git brevis install
+exits 0 'install leaves a foreign agent multipart alone'
+run git brevis install --multipart
+exits 128 'install --multipart refuses to replace it'
+one_line 'says so' "lfs.customtransfer.multipart.path is set to 'other-agent' already" \
+	'install --multipart --force'
+same_bytes 'and leaves it alone' "$GIT_CONFIG_GLOBAL" config
+run git brevis uninstall
+is 'so does uninstall' "$RC $(git config --global --get-regexp '^lfs')" \
+	'0 lfs.customtransfer.multipart.path other-agent
+lfs.customtransfer.multipart.args upload
+lfs.customtransfer.multipart.concurrent false'
+run git brevis install --multipart --force
+is 'install --multipart --force replaces it' \
+	"$RC $(git config --global --get-regexp '^lfs\.customtransfer\.multipart')" \
+	'0 lfs.customtransfer.multipart.path git-brevis
+lfs.customtransfer.multipart.args transfer --multipart
+lfs.customtransfer.multipart.concurrent false'
+cp "$GIT_CONFIG_GLOBAL" config
+run git brevis install --multipart
+same_bytes 'twice changes nothing' "$GIT_CONFIG_GLOBAL" config
+run git brevis uninstall
+is 'uninstall takes it away' "$RC $(git config --global --get-regexp 'brevis|^lfs')" '0 '
 must git init -q local
 in_dir local run git brevis install --local
 exits 0 'install --local'
@@ -518,6 +579,6 @@ in_dir local must git brevis track '*.safetensors'
 commit_all local 'a checkpoint'
 is 'and works' "$(git -C local cat-file blob HEAD:model.safetensors)" "$(cat "$T/pointer")"
 in_dir local run git brevis uninstall --local
-is 'uninstall --local' "$RC $(git -C local config --local --get-regexp '^filter')" '0 '
+is 'uninstall --local' "$RC $(git -C local config --local --get-regexp '^filter|transfer')" '0 '
 
 done_testing

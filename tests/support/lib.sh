@@ -231,6 +231,27 @@ done_testing()
 
 # ---- ending -------------------------------------------------------------------------------------
 
+# descendants PID: of a process, each by its id.
+descendants()
+{
+	local child
+	grep -ls "^PPid:[[:space:]]*$1\$" /proc/[0-9]*/status | while IFS=/ read -r _ _ child _; do
+		echo "$child"
+		descendants "$child"
+	done
+}
+
+# end_process PID: one that the script started, and all that this one has started: servers leave
+# those to finish what they do.
+end_process()
+{
+	local below
+	below=$(descendants "$1")
+	kill "$1" 2>/dev/null && wait "$1" 2>/dev/null
+	# shellcheck disable=SC2086 # a list of words
+	[ -z "$below" ] || kill -KILL $below 2>/dev/null
+}
+
 _leave()
 {
 	local code=$? pid
@@ -240,7 +261,7 @@ _leave()
 		code=1
 	fi
 	for pid in "${_pids[@]}"; do
-		kill "$pid" 2>/dev/null && wait "$pid" 2>/dev/null
+		end_process "$pid"
 	done
 	cd /
 	if [ -n "${BREVIS_TEST_KEEP:-}" ]; then

@@ -255,6 +255,7 @@ void repository_free(struct repository *repository)
 		git_libgit2_shutdown();
 	}
 	buffer_release(&repository->config);
+	buffer_release(&repository->lfsconfig);
 	free(repository->git_dir);
 	free(repository->common_dir);
 	free(repository->work_tree);

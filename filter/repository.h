@@ -63,6 +63,10 @@ char *repository_config(const struct repository *repository, const char *key);
 bool repository_config_bool(const struct repository *repository, const char *key, bool unset);
 int64_t repository_config_int(const struct repository *repository, const char *key, int64_t unset);
 
+/** Value of a key in .lfsconfig (of the work tree, else of the index, else of HEAD), or NULL. It is
+ * what the repository's authors wrote: ask for harmless keys only. Caller frees. */
+char *repository_lfsconfig(const struct repository *repository, const char *key);
+
 /**
  * Finds the pointer that the index (or else HEAD) holds for path, relative to the top of the work
  * tree. Returns how many distinct pointers were stored in out, the index's first: 0, 1 or 2.

@@ -5,9 +5,11 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "filter/report.h"
 #include "filter/repository_private.h"
@@ -47,19 +49,15 @@ static bool same_key(const char *entry, size_t len, const char *key)
 	       strncasecmp(entry + tail, key + tail, len - tail) == 0;
 }
 
-/* Finds the last entry of a key. *value is NULL if it has none. Returns false if it is not set. */
-static bool find(const struct repository *repository, const char *key, const char **value)
+/* Finds the last entry of a key in a list. *value is NULL if it has none. Returns false if it is
+ * not set. */
+static bool find_in(const struct buffer *config, const char *key, const char **value)
 {
-	/* A cache filled by the first question; callers need not know. */
-	struct repository *self = (struct repository *)(uintptr_t)repository;
-	const char *at;
+	const char *at = (const char *)config->data;
 	const char *end;
 	bool found = false;
 
-	if (!self->config_loaded)
-		load(self);
-	at = (const char *)self->config.data;
-	for (end = at + self->config.size; at < end; at += strlen(at) + 1) {
+	for (end = at + config->size; at < end; at += strlen(at) + 1) {
 		size_t len = strcspn(at, "\n");
 
 		if (!same_key(at, len, key))
@@ -68,6 +66,16 @@ static bool find(const struct repository *repository, const char *key, const cha
 		found = true;
 	}
 	return found;
+}
+
+static bool find(const struct repository *repository, const char *key, const char **value)
+{
+	/* A cache filled by the first question; callers need not know. */
+	struct repository *self = (struct repository *)(uintptr_t)repository;
+
+	if (!self->config_loaded)
+		load(self);
+	return find_in(&self->config, key, value);
 }
 
 char *repository_config(const struct repository *repository, const char *key)
@@ -139,4 +147,58 @@ int64_t repository_config_int(const struct repository *repository, const char *k
 	report_warning("%s = %s in git's configuration is not a number; taken as %lld", key,
 		       value ? value : "", (long long)unset);
 	return unset;
+}
+
+/* ---- .lfsconfig ------------------------------------------------------------------------------
+ * What a repository's authors commit. It is read as git-lfs does: the file in the work tree, else
+ * that of the index, else that of HEAD. */
+
+/* Reads a .lfsconfig. Returns true if there is one, even one that git cannot read. */
+static bool load_lfsconfig(struct repository *repository, const char *option, const char *what)
+{
+	const char *args[] = {"config", "--includes", option, what, "--list", "-z", NULL};
+	struct buffer *config = &repository->lfsconfig;
+	struct buffer errors = BUFFER_INIT;
+	struct git_run run = {.args = args, .output = config, .errors = &errors};
+	bool is_file = strcmp(option, "--file") == 0;
+	int rc = repository_git(repository, NULL, run);
+
+	if (rc != 0 && is_file)
+		report_warning("git cannot read .lfsconfig (%s); it is passed over",
+			       git_errors_line(&errors));
+	buffer_release(&errors);
+	if (rc == 0)
+		buffer_u8(config, 0);
+	if (rc != 0 || buffer_failed(config))
+		buffer_release(config);
+	return rc == 0 || is_file;
+}
+
+static void find_lfsconfig(struct repository *repository)
+{
+	const char *top = repository->work_tree;
+	char *path = NULL;
+	bool in_work_tree;
+
+	repository->lfsconfig_loaded = true;
+	if (top && asprintf(&path, "%s/.lfsconfig", top) < 0)
+		return;
+	in_work_tree = path && access(path, F_OK) == 0;
+	free(path);
+	if (in_work_tree)
+		load_lfsconfig(repository, "--file", ".lfsconfig");
+	else if (!top || !load_lfsconfig(repository, "--blob", ":.lfsconfig"))
+		load_lfsconfig(repository, "--blob", "HEAD:.lfsconfig");
+}
+
+char *repository_lfsconfig(const struct repository *repository, const char *key)
+{
+	struct repository *self = (struct repository *)(uintptr_t)repository;
+	const char *value;
+
+	if (!self->lfsconfig_loaded)
+		find_lfsconfig(self);
+	if (!find_in(&self->lfsconfig, key, &value))
+		return NULL;
+	return strdup(value ? value : "true");
 }

@@ -20,6 +20,8 @@ struct repository {
 	git_repository *git;  /* its objects, opened when first needed */
 	struct buffer config; /* what `git config --list -z` said */
 	bool config_loaded;
+	struct buffer lfsconfig; /* the same of .lfsconfig */
+	bool lfsconfig_loaded;
 
 	git_oid head_tree;
 	bool has_head_tree;

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "filter/remote/settings.h"
+
+#include <ctype.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "filter/remote/location.h"
+#include "filter/repository.h"
+
+#define RETRIES       8
+#define RETRIES_MAX   1000
+#define DELAY_S       10
+#define DELAY_S_MAX   3600
+#define PARALLEL      4
+#define TIMEOUT_S     30
+#define TIMEOUT_S_MAX 86400
+#define REGION        "us-east-1"
+
+/* One number that git-lfs documents: what is below least counts as not set. */
+static unsigned read_number(const struct repository *repository, const char *key, int64_t least,
+			    int64_t most, int64_t unset)
+{
+	int64_t number = repository_config_int(repository, key, unset);
+
+	if (number < least)
+		number = unset;
+	return (unsigned)(number < most ? number : most);
+}
+
+static char *from_environment(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? strdup(value) : NULL;
+}
+
+/* From git's configuration before .lfsconfig. Only for what strangers may choose. */
+static char *from_either(const struct repository *repository, const char *key)
+{
+	char *value = repository_config(repository, key);
+
+	return value ? value : repository_lfsconfig(repository, key);
+}
+
+/* A file's path by its key, with git's "~/" resolved; else one below the home, or NULL. */
+static char *read_path(const struct repository *repository, const char *key, const char *unset)
+{
+	const char *home = getenv("HOME");
+	char *value = repository_config(repository, key);
+	const char *below = unset;
+	char *path;
+
+	if (value && strncmp(value, "~/", 2) != 0)
+		return value;
+	if (value)
+		below = value + 2;
+	if (!below || !home || asprintf(&path, "%s/%s", home, below) < 0)
+		path = NULL;
+	free(value);
+	return path;
+}
+
+static bool is_true(const char *text)
+{
+	static const char *const yes[] = {"1", "true", "yes", "on"};
+
+	for (size_t i = 0; text && i < sizeof(yes) / sizeof(yes[0]); i++)
+		if (strcasecmp(text, yes[i]) == 0)
+			return true;
+	return false;
+}
+
+static void read_tls(const struct repository *repository, struct store_settings *out)
+{
+	out->ca_info = from_environment("GIT_SSL_CAINFO");
+	if (!out->ca_info)
+		out->ca_info = read_path(repository, "http.sslCAInfo", NULL);
+	out->tls_verify = !is_true(getenv("GIT_SSL_NO_VERIFY")) &&
+			  repository_config_bool(repository, "http.sslVerify", true);
+	out->proxy = repository_config(repository, "http.proxy");
+}
+
+/* Regions become part of host names and signatures. */
+static bool is_region(const char *text)
+{
+	size_t n;
+
+	for (n = 0; text[n]; n++)
+		if (!isalnum((unsigned char)text[n]) && !strchr("-_", text[n]))
+			return false;
+	return n && n <= 64;
+}
+
+/* An endpoint is a scheme, a host, maybe a port and a path. What could be a secret is none. */
+static bool is_endpoint(const char *text)
+{
+	size_t scheme = strncasecmp(text, "http://", 7) == 0 ? 7 : 8;
+
+	if (scheme == 8 && strncasecmp(text, "https://", 8) != 0)
+		return false;
+	for (const char *c = text + scheme; *c; c++)
+		if ((unsigned char)*c <= 0x20 || strchr("@?#\x7f", *c))
+			return false;
+	return isalnum((unsigned char)text[scheme]) || text[scheme] == '[';
+}
+
+static int read_region(const struct repository *repository, struct store_settings *out,
+		       struct fault *fault)
+{
+	out->s3_region = from_environment("AWS_REGION");
+	if (!out->s3_region)
+		out->s3_region = from_environment("AWS_DEFAULT_REGION");
+	if (!out->s3_region)
+		out->s3_region = from_either(repository, "brevis.s3.region");
+	if (!out->s3_region)
+		out->s3_region = strdup(REGION);
+	if (!out->s3_region)
+		return fault_nomem(fault);
+	if (!is_region(out->s3_region))
+		return fault_set(fault, FAULT_LOCAL,
+				 "set AWS_REGION or brevis.s3.region to a region's name",
+				 "'%s' is no region's name", out->s3_region);
+	return 0;
+}
+
+static int read_endpoint(const struct repository *repository, struct store_settings *out,
+			 bool *is_set, struct fault *fault)
+{
+	size_t len;
+
+	out->s3_endpoint = from_environment("AWS_ENDPOINT_URL_S3");
+	if (!out->s3_endpoint)
+		out->s3_endpoint = from_environment("AWS_ENDPOINT_URL");
+	if (!out->s3_endpoint)
+		out->s3_endpoint = from_either(repository, "brevis.s3.endpoint");
+	*is_set = out->s3_endpoint != NULL;
+	if (!*is_set &&
+	    asprintf(&out->s3_endpoint, "https://s3.%s.amazonaws.com", out->s3_region) < 0)
+		out->s3_endpoint = NULL;
+	if (!out->s3_endpoint)
+		return fault_nomem(fault);
+	len = strlen(out->s3_endpoint);
+	while (len && out->s3_endpoint[len - 1] == '/')
+		out->s3_endpoint[--len] = 0;
+	/* It may hold what is no good in a message. */
+	if (!is_endpoint(out->s3_endpoint))
+		return fault_set(fault, FAULT_LOCAL,
+				 "set AWS_ENDPOINT_URL_S3 or brevis.s3.endpoint to "
+				 "https://host[:port], without a user or a query",
+				 "the endpoint of the S3 store is no URL of a server");
+	return 0;
+}
+
+static int read_s3(const struct repository *repository, struct store_settings *out,
+		   struct fault *fault)
+{
+	char *addressing;
+	bool endpoint_set;
+	int rc = 0;
+
+	if (read_region(repository, out, fault) != 0 ||
+	    read_endpoint(repository, out, &endpoint_set, fault) != 0)
+		return -1;
+	addressing = from_either(repository, "brevis.s3.addressing");
+	out->s3_path_style = addressing ? strcmp(addressing, "path") == 0 : endpoint_set;
+	if (addressing && !out->s3_path_style && strcmp(addressing, "virtual") != 0)
+		rc = fault_set(fault, FAULT_LOCAL, "set it to path or virtual",
+			       "brevis.s3.addressing is '%s'", addressing);
+	free(addressing);
+	return rc;
+}
+
+int store_settings_read(const struct repository *repository, struct store_settings *out,
+			struct fault *fault)
+{
+	memset(out, 0, sizeof(*out));
+	out->retries = read_number(repository, "lfs.transfer.maxretries", 1, RETRIES_MAX, RETRIES);
+	out->max_delay_ms = 1000 * read_number(repository, "lfs.transfer.maxretrydelay", 0,
+					       DELAY_S_MAX, DELAY_S);
+	out->parallel = read_number(repository, "lfs.concurrenttransfers", 1, SETTINGS_PARALLEL_MAX,
+				    PARALLEL);
+	out->dial_timeout_s =
+		read_number(repository, "lfs.dialtimeout", 1, TIMEOUT_S_MAX, TIMEOUT_S);
+	out->idle_timeout_s =
+		read_number(repository, "lfs.activitytimeout", 0, TIMEOUT_S_MAX, TIMEOUT_S);
+	out->known_hosts = read_path(repository, "brevis.sftp.knownHosts", ".ssh/known_hosts");
+	out->ssh_key = read_path(repository, "brevis.sftp.key", NULL);
+	read_tls(repository, out);
+	if (asprintf(&out->state_dir, "%s/brevis", repository_lfs_dir(repository)) < 0) {
+		out->state_dir = NULL;
+		fault_nomem(fault);
+		goto failed;
+	}
+	if (read_s3(repository, out, fault) != 0)
+		goto failed;
+	return 0;
+failed:
+	store_settings_release(out);
+	return -1;
+}
+
+void store_settings_release(struct store_settings *settings)
+{
+	free(settings->state_dir);
+	free(settings->known_hosts);
+	free(settings->ssh_key);
+	free(settings->ca_info);
+	free(settings->proxy);
+	free(settings->s3_endpoint);
+	free(settings->s3_region);
+	memset(settings, 0, sizeof(*settings));
+}
+
+/* ---- the store's URL ------------------------------------------------------------------------ */
+
+static char *remote_value(const struct repository *repository, const char *remote,
+			  const char *variable, bool either)
+{
+	char *value = NULL;
+	char *key;
+
+	if (asprintf(&key, "remote.%s.%s", remote, variable) < 0)
+		return NULL;
+	value = either ? from_either(repository, key) : repository_config(repository, key);
+	free(key);
+	return value;
+}
+
+static char *remote_url(const struct repository *repository, const char *remote, bool upload)
+{
+	char *url = NULL;
+
+	/* git-lfs does not take this one from .lfsconfig. */
+	if (upload)
+		url = remote_value(repository, remote, "lfspushurl", false);
+	return url ? url : remote_value(repository, remote, "lfsurl", true);
+}
+
+/* True if git-lfs would go on to a remote's own URL. */
+static bool has_url(const struct repository *repository, const char *remote)
+{
+	char *url = remote_value(repository, remote, "url", false);
+	bool has = url || strchr(remote, ':') || strchr(remote, '/');
+
+	free(url);
+	return has;
+}
+
+char *store_url(const struct repository *repository, const char *remote, bool upload)
+{
+	static const char origin[] = "origin";
+	char *url = NULL;
+
+	if (!remote || !*remote)
+		remote = origin;
+	if (upload)
+		url = from_either(repository, "lfs.pushurl");
+	if (!url)
+		url = from_either(repository, "lfs.url");
+	if (!url)
+		url = remote_url(repository, remote, upload);
+	if (!url && strcmp(remote, origin) != 0 && !has_url(repository, remote))
+		url = remote_url(repository, origin, upload);
+	if (url && strncmp(url, LOCATION_MARK, strlen(LOCATION_MARK)) == 0) {
+		memmove(url, url + strlen(LOCATION_MARK), strlen(url + strlen(LOCATION_MARK)) + 1);
+		return url;
+	}
+	free(url);
+	return NULL;
+}

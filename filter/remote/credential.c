@@ -195,8 +195,7 @@ int credential_reject(struct credential *credential, struct fault *fault)
 	}
 	pthread_mutex_unlock(&credential->mutex);
 	return fault_set(fault, FAULT_DENIED,
-			 "try again with another user or password: git asks anew for those that it "
-			 "was given by hand or has stored",
+			 "correct what git's credential helper has for this server, then try again",
 			 "%s refuses user %s and the password", credential->place,
 			 credential->user ? credential->user : "(none)");
 }

@@ -36,8 +36,7 @@ void http_response_release(struct http_response *response)
 	*response = (struct http_response){0};
 }
 
-/* ---- the body of the request ------------------------------------------------------------------
- */
+/* ---- the body of the request ---------------------------------------------------------------- */
 
 /* Length of the body, or -1 if the feed's end decides. */
 static int64_t body_length(const struct http_request *request)
@@ -112,8 +111,7 @@ static int seek_body(void *ctx, curl_off_t offset, int origin)
 	return CURL_SEEKFUNC_OK;
 }
 
-/* ---- the answer -------------------------------------------------------------------------------
- */
+/* ---- the answer ----------------------------------------------------------------------------- */
 
 static bool successful(const struct http_response *response)
 {
@@ -252,8 +250,7 @@ static size_t take_body(char *data, size_t size, size_t count, void *ctx)
 	return len ? 0 : 1; /* anything but len ends it */
 }
 
-/* ---- the request ------------------------------------------------------------------------------
- */
+/* ---- the request ---------------------------------------------------------------------------- */
 
 static struct curl_slist *add_header(struct curl_slist *list, const char *line, bool *failed)
 {
@@ -373,8 +370,7 @@ int http_perform(struct network *network, const struct http_request *request,
 	return result;
 }
 
-/* ---- statuses ---------------------------------------------------------------------------------
- */
+/* ---- statuses ------------------------------------------------------------------------------- */
 
 static enum fault_kind kind_of(long status)
 {
@@ -413,6 +409,8 @@ static const char *remedy_of(enum fault_kind kind, long status)
 	default:
 		break;
 	}
+	if (status == 413)
+		return "let the server take files of any size (nginx: client_max_body_size 0)";
 	return status >= 300 && status < 400 ? "use the URL that the store has moved to" : NULL;
 }
 
@@ -420,8 +418,9 @@ int http_status_fault(const struct http_response *response, const char *doing, s
 {
 	enum fault_kind kind = kind_of(response->status);
 
-	fault_set(fault, kind, remedy_of(kind, response->status),
-		  "%s: the server answers with status %ld", doing, response->status);
+	fault_set(fault, kind, remedy_of(kind, response->status), "%s: %s status %ld", doing,
+		  kind == FAULT_ABSENT ? "it is not there:" : "the server answers with",
+		  response->status);
 	if (kind == FAULT_TRANSIENT)
 		fault->retry_after_ms = response->retry_after_ms;
 	return -1;

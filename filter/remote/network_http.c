@@ -9,6 +9,9 @@
 #include <string.h>
 #include <strings.h>
 
+/* Bodies up to so many bytes are sent without asking the server first whether it wants them. */
+#define UNASKED ((int64_t)1 << 20)
+
 /* One request on its way. Once failed is set, *fault says why, and libcurl has been told to stop.
  */
 struct exchange {
@@ -26,8 +29,10 @@ struct exchange {
 	uint64_t body_at;  /* what libcurl has taken of the body */
 	uint64_t reported; /* what sent has been told of: the body may travel twice */
 
-	bool answered;  /* status and headers are in the response */
-	uint64_t taken; /* bytes that the sink has had */
+	bool head_ended;     /* of the last answer: there may be some of status 1xx before it */
+	bool answered;       /* status and headers are in the response */
+	uint64_t range_last; /* of a 206, what the server says */
+	uint64_t taken;      /* bytes that the sink has had */
 };
 
 void http_response_release(struct http_response *response)
@@ -151,7 +156,7 @@ static void take_range(struct exchange *exchange)
 {
 	struct http_response *response = exchange->response;
 	const char *value = answer_header(exchange, "Content-Range");
-	uint64_t last;
+	uint64_t last = 0;
 
 	response->ranged = response->status != 206;
 	if (response->ranged || !value ||
@@ -160,6 +165,20 @@ static void take_range(struct exchange *exchange)
 	response->ranged = exchange->asked_range &&
 			   response->range_start == exchange->range_start &&
 			   last <= exchange->range_end && last >= response->range_start;
+	exchange->range_last = last;
+}
+
+/* libcurl takes a connection that ends within the headers for an answer. */
+static size_t take_header_line(char *line, size_t size, size_t count, void *ctx)
+{
+	struct exchange *exchange = ctx;
+	size_t len = size * count;
+
+	if (len >= 5 && memcmp(line, "HTTP/", 5) == 0)
+		exchange->head_ended = false;
+	else if (len <= 2)
+		exchange->head_ended = true;
+	return len;
 }
 
 static void take_head(struct exchange *exchange)
@@ -260,6 +279,18 @@ static struct curl_slist *add_header(struct curl_slist *list, const char *line, 
 	return longer ? longer : list;
 }
 
+/*
+ * libcurl announces bodies by "Expect: 100-continue", so that a server that refuses them says so
+ * first, and goes on by itself after a second of silence. For a short one that is not worth it.
+ */
+static struct curl_slist *add_expect(const struct http_request *request, struct curl_slist *list,
+				     bool *failed)
+{
+	int64_t len = body_length(request);
+
+	return len >= 0 && len <= UNASKED ? add_header(list, "Expect:", failed) : list;
+}
+
 static struct curl_slist *make_headers(struct exchange *exchange, bool *failed)
 {
 	const char *const *lines = exchange->request->headers;
@@ -273,7 +304,7 @@ static struct curl_slist *make_headers(struct exchange *exchange, bool *failed)
 				       &exchange->range_start, &exchange->range_end) == 2;
 		list = add_header(list, *lines, failed);
 	}
-	return list;
+	return add_expect(exchange->request, list, failed);
 }
 
 static void set_body(struct exchange *exchange)
@@ -299,10 +330,6 @@ static void set_credentials(CURL *handle, const struct http_request *request)
 		curl_easy_setopt(handle, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
 }
 
-/*
- * libcurl announces bodies that are long or of unknown length by "Expect: 100-continue", so that a
- * server that refuses them says so first, and goes on by itself after a second of silence.
- */
 static void set_request(struct exchange *exchange, struct curl_slist *headers)
 {
 	const struct http_request *request = exchange->request;
@@ -313,6 +340,9 @@ static void set_request(struct exchange *exchange, struct curl_slist *headers)
 	curl_easy_setopt(handle, CURLOPT_URL, request->url);
 	curl_easy_setopt(handle, CURLOPT_PATH_AS_IS, 1L);
 	curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers);
+	curl_easy_setopt(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+	curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, take_header_line);
+	curl_easy_setopt(handle, CURLOPT_HEADERDATA, exchange);
 	curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, take_body);
 	curl_easy_setopt(handle, CURLOPT_WRITEDATA, exchange);
 	set_credentials(handle, request);
@@ -324,6 +354,16 @@ static void set_request(struct exchange *exchange, struct curl_slist *headers)
 	    strcmp(request->method, "POST") == 0)
 		set_body(exchange);
 	curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request->method);
+}
+
+/* Whether a sink got less than the server has announced as the range, if nothing else told its
+ * length. */
+static bool is_cut(const struct exchange *exchange)
+{
+	const struct http_response *response = exchange->response;
+
+	return exchange->request->sink && response->status == 206 && response->ranged &&
+	       exchange->taken < exchange->range_last - response->range_start + 1;
 }
 
 static int run(struct exchange *exchange)
@@ -340,7 +380,10 @@ static int run(struct exchange *exchange)
 		return network_fault(code, details, exchange->doing, exchange->fault);
 	if (!exchange->answered)
 		take_head(exchange);
-	return 0;
+	if (exchange->head_ended && !is_cut(exchange))
+		return 0;
+	return network_fault(CURLE_PARTIAL_FILE, "the answer was cut", exchange->doing,
+			     exchange->fault);
 }
 
 int http_perform(struct network *network, const struct http_request *request,

@@ -1,0 +1,658 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* HTTP requests: bodies and answers arrive whole or the fault says why not, as does a server that
+ * stalls, lies about ranges, sends elsewhere or refuses. */
+#include "filter/remote/network.h"
+
+#include <sys/mman.h>
+#include <time.h>
+
+#include "tests/unit/http_server.h"
+
+struct talk {
+	struct server server;
+	struct store_settings settings;
+	struct network *network;
+	struct http_response response;
+	struct fault fault;
+	struct buffer taken; /* by the sink */
+	uint64_t sent;
+	char url[128];
+};
+
+static void begin(struct talk *talk, const struct reply *replies, size_t count)
+{
+	*talk = (struct talk){.settings = {.dial_timeout_s = 10, .idle_timeout_s = 10}};
+	talk->network = network_new(&talk->settings);
+	assert_non_null(talk->network);
+	server_start(&talk->server, replies, count);
+	snprintf(talk->url, sizeof(talk->url), "http://127.0.0.1:%u/a/key?secret=x",
+		 talk->server.port);
+}
+
+#define BEGIN(talk, replies) begin(talk, replies, sizeof(replies) / sizeof((replies)[0]))
+
+/* Afterwards what the server has seen can be looked at. */
+static void hang_up(struct talk *talk)
+{
+	network_free(talk->network);
+	server_stop(&talk->server);
+}
+
+static void release(struct talk *talk)
+{
+	http_response_release(&talk->response);
+	buffer_release(&talk->taken);
+	server_release(&talk->server);
+}
+
+static int take(void *ctx, const void *data, size_t len)
+{
+	struct talk *talk = ctx;
+
+	buffer_append(&talk->taken, data, len);
+	return 0;
+}
+
+static int refuse(void *ctx, const void *data, size_t len)
+{
+	(void)ctx;
+	(void)data;
+	(void)len;
+	return -1;
+}
+
+static void count(void *ctx, uint64_t bytes)
+{
+	struct talk *talk = ctx;
+
+	talk->sent += bytes;
+}
+
+static int perform(struct talk *talk, struct http_request request)
+{
+	if (!request.url)
+		request.url = talk->url;
+	request.ctx = talk;
+	http_response_release(&talk->response);
+	return http_perform(talk->network, &request, &talk->response, &talk->fault);
+}
+
+#define PERFORM(talk, ...) perform(talk, (struct http_request){__VA_ARGS__})
+
+static void assert_taken(const struct talk *talk, const char *text)
+{
+	assert_int_equal(talk->taken.size, strlen(text));
+	if (*text)
+		assert_memory_equal(talk->taken.data, text, strlen(text));
+}
+
+static void assert_body(const struct talk *talk, const char *text)
+{
+	assert_int_equal(talk->response.body.size, strlen(text));
+	if (*text)
+		assert_memory_equal(talk->response.body.data, text, strlen(text));
+}
+
+/* ---- answers -------------------------------------------------------------------------------- */
+
+static void whole_answers(void **state)
+{
+	static const struct reply replies[] = {
+		{.text = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nETag: \"a-b\"\r\n\r\nhello"},
+		{.text = "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n"
+			 "3\r\nabc\r\n2\r\nde\r\n0\r\nTrailer: x\r\n\r\n"},
+		{.text = "HTTP/1.1 200 OK\r\nContent-Length: 77\r\netag: W/\"w\"\r\n\r\n"},
+		{.text = "HTTP/1.1 204 No Content\r\n\r\n"},
+	};
+	struct talk talk;
+
+	(void)state;
+	BEGIN(&talk, replies);
+	assert_int_equal(PERFORM(&talk, .method = "GET", .sink = take), 0);
+	assert_int_equal(talk.response.status, 200);
+	assert_int_equal(talk.response.length, 5);
+	assert_true(talk.response.ranged);
+	assert_string_equal(talk.response.etag, "a-b");
+	assert_taken(&talk, "hello");
+	assert_body(&talk, "");
+
+	assert_int_equal(PERFORM(&talk, .method = "GET"), 0);
+	assert_int_equal(talk.response.status, 201);
+	assert_int_equal(talk.response.length, -1);
+	assert_string_equal(talk.response.etag, "");
+	assert_body(&talk, "abcde");
+
+	assert_int_equal(PERFORM(&talk, .method = "HEAD"), 0);
+	assert_int_equal(talk.response.length, 77);
+	assert_string_equal(talk.response.etag, "w");
+
+	assert_int_equal(PERFORM(&talk, .method = "DELETE"), 0);
+	assert_int_equal(talk.response.status, 204);
+	hang_up(&talk);
+	assert_int_equal(talk.server.connections, 1);
+	assert_true(asked(&talk.server, 0, "GET /a/key?secret=x HTTP/1.1\r\n"));
+	assert_true(asked(&talk.server, 2, "HEAD "));
+	assert_true(asked(&talk.server, 3, "DELETE "));
+	assert_null(header_of(&talk.server.seen[3], "Content-Length"));
+	release(&talk);
+}
+
+static void an_answer_that_is_cut(void **state)
+{
+	static const struct reply replies[] = {
+		{.text = "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\nhello", .close = true},
+		{.text = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+		 .close = true},
+		{.text = "HTTP/1.1 200 OK\r\nConte", .close = true},
+	};
+	struct talk talk;
+
+	(void)state;
+	BEGIN(&talk, replies);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(PERFORM(&talk, .method = "GET", .sink = take), -1);
+		assert_int_equal(talk.fault.kind, FAULT_TRANSIENT);
+		assert_null(strstr(talk.fault.cause, "secret"));
+		assert_non_null(strstr(talk.fault.cause, "/a/key"));
+	}
+	hang_up(&talk);
+	assert_taken(&talk, "hellohello");
+	release(&talk);
+}
+
+static void errors_keep_their_bodies(void **state)
+{
+	static const struct reply replies[] = {
+		{.text = "HTTP/1.1 403 Forbidden\r\nContent-Length: 4\r\n\r\n<no>"},
+		{.text = "HTTP/1.1 302 Found\r\nLocation: /other\r\nContent-Length: 2\r\n\r\nup"},
+	};
+	struct talk talk;
+
+	(void)state;
+	BEGIN(&talk, replies);
+	assert_int_equal(PERFORM(&talk, .method = "GET", .sink = take), 0);
+	assert_int_equal(talk.response.status, 403);
+	assert_body(&talk, "<no>");
+	assert_int_equal(PERFORM(&talk, .method = "GET", .sink = take), 0);
+	assert_int_equal(talk.response.status, 302);
+	assert_body(&talk, "up");
+	hang_up(&talk);
+	assert_taken(&talk, "");
+	assert_int_equal(talk.server.requests, 2);
+	release(&talk);
+}
+
+static void a_long_error_is_kept_in_part(void **state)
+{
+	static const char head[] = "HTTP/1.1 500 X\r\nContent-Length: 2097152\r\n\r\n";
+	struct buffer text = BUFFER_INIT;
+	struct reply replies[2] = {0};
+	struct talk talk;
+
+	(void)state;
+	buffer_append(&text, head, sizeof(head) - 1);
+	memset(buffer_extend(&text, 2097152), 'x', 2097152);
+	buffer_u8(&text, 0);
+	replies[0].text = (char *)text.data;
+	replies[1].text = (char *)text.data;
+	BEGIN(&talk, replies);
+	assert_int_equal(PERFORM(&talk, .method = "GET"), 0);
+	assert_int_equal(talk.response.body.size, NETWORK_ANSWER_LIMIT);
+	memcpy(text.data + 9, "200", 3);
+	assert_int_equal(PERFORM(&talk, .method = "GET"), -1);
+	assert_int_equal(talk.fault.kind, FAULT_UNSUPPORTED);
+	hang_up(&talk);
+	release(&talk);
+	buffer_release(&text);
+}
+
+static void pauses_that_a_server_asks_for(void **state)
+{
+	char dated[160];
+	char date[64];
+	time_t then = time(NULL) + 30;
+	struct reply replies[] = {
+		{.text = "HTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n"},
+		{.text = dated},
+		{.text = "HTTP/1.1 429 Slow\r\nContent-Length: 0\r\n\r\n"},
+	};
+	struct talk talk;
+
+	(void)state;
+	strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S GMT", gmtime(&then));
+	snprintf(dated, sizeof(dated),
+		 "HTTP/1.1 503 Busy\r\nRetry-After: %s\r\nContent-Length: 0\r\n\r\n", date);
+	BEGIN(&talk, replies);
+	assert_int_equal(PERFORM(&talk, .method = "GET"), 0);
+	assert_int_equal(talk.response.retry_after_ms, 7000);
+	assert_int_equal(http_status_fault(&talk.response, "GET of k", &talk.fault), -1);
+	assert_int_equal(talk.fault.kind, FAULT_TRANSIENT);
+	assert_int_equal(talk.fault.retry_after_ms, 7000);
+
+	assert_int_equal(PERFORM(&talk, .method = "GET"), 0);
+	assert_in_range(talk.response.retry_after_ms, 20000, 30000);
+
+	assert_int_equal(PERFORM(&talk, .method = "GET"), 0);
+	assert_int_equal(talk.response.retry_after_ms, 0);
+	hang_up(&talk);
+	release(&talk);
+}
+
+static void a_server_that_stalls(void **state)
+{
+	static const struct reply replies[] = {
+		{.text = "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\nhello", .hang = true},
+		{.text = "", .hang = true},
+	};
+	struct talk talk;
+	time_t begun = time(NULL);
+
+	(void)state;
+	BEGIN(&talk, replies);
+	talk.settings.idle_timeout_s = 1;
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(PERFORM(&talk, .method = "GET", .sink = take), -1);
+		assert_int_equal(talk.fault.kind, FAULT_TRANSIENT);
+	}
+	assert_true(time(NULL) - begun < 12);
+	hang_up(&talk);
+	assert_taken(&talk, "hello");
+	release(&talk);
+}
+
+static void nobody_there(void **state)
+{
+	struct talk talk;
+
+	(void)state;
+	begin(&talk, NULL, 0);
+	server_stop(&talk.server);
+	assert_int_equal(PERFORM(&talk, .method = "GET"), -1);
+	assert_int_equal(talk.fault.kind, FAULT_TRANSIENT);
+	assert_null(strstr(talk.fault.cause, "secret"));
+	assert_int_equal(PERFORM(&talk, .method = "GET", .url = "file:///etc/passwd"), -1);
+	assert_int_equal(talk.fault.kind, FAULT_UNSUPPORTED);
+	network_free(talk.network);
+	release(&talk);
+}
+
+static void a_sink_that_fails(void **state)
+{
+	static const struct reply replies[] = {
+		{.text = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"},
+		{.text = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"},
+		{.text = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"},
+	};
+	struct talk talk;
+
+	(void)state;
+	BEGIN(&talk, replies);
+	assert_int_equal(PERFORM(&talk, .method = "GET", .sink = refuse), -1);
+	assert_int_equal(talk.fault.kind, FAULT_CANCELLED);
+	assert_int_equal(PERFORM(&talk, .method = "GET", .sink = take, .sink_limit = 4), -1);
+	assert_int_equal(talk.fault.kind, FAULT_DAMAGED);
+	assert_taken(&talk, "");
+	assert_int_equal(PERFORM(&talk, .method = "GET", .sink = take, .sink_limit = 5), 0);
+	assert_taken(&talk, "hello");
+	hang_up(&talk);
+	release(&talk);
+}
+
+/* ---- ranges --------------------------------------------------------------------------------- */
+
+static int ask_range(struct talk *talk, const char *range)
+{
+	const char *const headers[] = {range, NULL};
+
+	buffer_clear(&talk->taken);
+	return PERFORM(talk, .method = "GET", .headers = headers, .sink = take);
+}
+
+static void ranges(void **state)
+{
+	static const struct reply replies[] = {
+		{.text = "HTTP/1.1 206 P\r\nContent-Range: bytes 3-5/9\r\n"
+			 "Content-Length: 3\r\n\r\nabc"},
+		{.text = "HTTP/1.1 206 P\r\nContent-Range: bytes 3-4/5\r\n"
+			 "Content-Length: 2\r\n\r\nab"},
+		{.text = "HTTP/1.1 206 P\r\nContent-Range: bytes 3-5/9\r\n\r\nab", .close = true},
+		{.text = "HTTP/1.1 206 P\r\nContent-Range: bytes 2-4/9\r\n"
+			 "Content-Length: 3\r\n\r\nabc"},
+		{.text = "HTTP/1.1 206 P\r\nContent-Length: 3\r\n\r\nabc"},
+		{.text = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n---abc"},
+		{.text = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabcdef"},
+		{.text = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"},
+	};
+	struct talk talk;
+
+	(void)state;
+	BEGIN(&talk, replies);
+	assert_int_equal(ask_range(&talk, "Range: bytes=3-5"), 0);
+	assert_true(talk.response.ranged);
+	assert_int_equal(talk.response.range_start, 3);
+	assert_taken(&talk, "abc");
+	/* A shorter object. */
+	assert_int_equal(ask_range(&talk, "Range: bytes=3-5"), 0);
+	assert_taken(&talk, "ab");
+	/* One that is cut where only the range tells. */
+	assert_int_equal(ask_range(&talk, "Range: bytes=3-5"), -1);
+	assert_int_equal(talk.fault.kind, FAULT_TRANSIENT);
+	assert_taken(&talk, "ab");
+	/* Another range, or none that is named: nothing may be taken. */
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(ask_range(&talk, "Range: bytes=3-5"), -1);
+		assert_int_equal(talk.fault.kind, FAULT_DAMAGED);
+		assert_taken(&talk, "");
+	}
+	/* Everything instead of a part; which is fine if the part is everything. */
+	assert_int_equal(ask_range(&talk, "Range: bytes=3-5"), -1);
+	assert_int_equal(talk.fault.kind, FAULT_UNSUPPORTED);
+	assert_int_equal(ask_range(&talk, "Range: bytes=0-2"), -1);
+	assert_int_equal(talk.fault.kind, FAULT_UNSUPPORTED);
+	assert_taken(&talk, "");
+	assert_int_equal(ask_range(&talk, "Range: bytes=0-2"), 0);
+	assert_taken(&talk, "abc");
+	hang_up(&talk);
+	assert_true(has_header(&talk.server.seen[0], "Range", "bytes=3-5"));
+	release(&talk);
+}
+
+/* ---- bodies --------------------------------------------------------------------------------- */
+
+#define CREATED "HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n"
+
+/* A file that grows behind a feed. */
+struct growth {
+	struct feed *feed;
+	int fd;
+	uint8_t *bytes;
+	size_t size;
+	size_t step;
+	unsigned pause_ms;
+	size_t fail_at; /* 0: it does not */
+	pthread_t thread;
+};
+
+static void *grow(void *ctx)
+{
+	struct growth *growth = ctx;
+	size_t at = 0;
+	size_t n;
+
+	while (at < growth->size) {
+		n = growth->size - at < growth->step ? growth->size - at : growth->step;
+		if (pwrite(growth->fd, growth->bytes + at, n, (off_t)at) != (ssize_t)n)
+			break;
+		at += n;
+		feed_grow(growth->feed, at);
+		usleep(growth->pause_ms * 1000);
+		if (growth->fail_at && at >= growth->fail_at)
+			break;
+	}
+	if (at == growth->size)
+		feed_finish(growth->feed);
+	else
+		feed_fail(growth->feed);
+	return NULL;
+}
+
+static void growth_start(struct growth *growth, size_t size, size_t step, unsigned pause_ms,
+			 size_t fail_at)
+{
+	*growth = (struct growth){
+		.size = size, .step = step, .pause_ms = pause_ms, .fail_at = fail_at};
+	growth->fd = memfd_create("growth", MFD_CLOEXEC);
+	assert_true(growth->fd >= 0);
+	growth->feed = feed_new(growth->fd, size);
+	growth->bytes = malloc(size);
+	assert_non_null(growth->feed);
+	assert_non_null(growth->bytes);
+	for (size_t i = 0; i < size; i++)
+		growth->bytes[i] = (uint8_t)(i * 7 + (i >> 8) * 13);
+	assert_int_equal(pthread_create(&growth->thread, NULL, grow, growth), 0);
+}
+
+static void growth_end(struct growth *growth)
+{
+	pthread_join(growth->thread, NULL);
+	feed_free(growth->feed);
+	free(growth->bytes);
+	close(growth->fd);
+}
+
+static void a_body_that_grows(void **state)
+{
+	static const struct reply replies[] = {{.text = CREATED}, {.text = CREATED}};
+	struct growth growth;
+	struct talk talk;
+
+	(void)state;
+	BEGIN(&talk, replies);
+	growth_start(&growth, 3000000, 700000, 20, 0);
+	assert_int_equal(
+		PERFORM(&talk, .method = "PUT", .feed = growth.feed, .feed_len = -1, .sent = count),
+		0);
+	assert_int_equal(talk.response.status, 201);
+	assert_int_equal(talk.sent, growth.size);
+	assert_int_equal(PERFORM(&talk, .method = "PUT", .feed = growth.feed, .feed_offset = 1000,
+				 .feed_len = 5000),
+			 0);
+	hang_up(&talk);
+	assert_true(talk.server.seen[0].whole);
+	assert_true(has_header(&talk.server.seen[0], "Transfer-Encoding", "chunked"));
+	assert_int_equal(talk.server.seen[0].body.size, growth.size);
+	assert_memory_equal(talk.server.seen[0].body.data, growth.bytes, growth.size);
+	assert_true(has_header(&talk.server.seen[1], "Content-Length", "5000"));
+	assert_memory_equal(talk.server.seen[1].body.data, growth.bytes + 1000, 5000);
+	growth_end(&growth);
+	release(&talk);
+}
+
+/* Our own pauses are no time-outs. */
+static void a_body_that_pauses(void **state)
+{
+	static const struct reply replies[] = {{.text = CREATED}};
+	struct growth growth;
+	struct talk talk;
+
+	(void)state;
+	BEGIN(&talk, replies);
+	talk.settings.idle_timeout_s = 1;
+	growth_start(&growth, 200000, 100000, 2200, 0);
+	assert_int_equal(PERFORM(&talk, .method = "PUT", .feed = growth.feed, .feed_len = -1), 0);
+	assert_int_equal(talk.response.status, 201);
+	hang_up(&talk);
+	assert_int_equal(talk.server.seen[0].body.size, growth.size);
+	growth_end(&growth);
+	release(&talk);
+}
+
+static void a_body_that_fails(void **state)
+{
+	static const struct reply replies[] = {{.text = CREATED}, {.text = CREATED}};
+	struct growth growth;
+	struct talk talk;
+
+	(void)state;
+	BEGIN(&talk, replies);
+	for (int64_t len = -1; len <= 300000; len += 300001) {
+		growth_start(&growth, 300000, 100000, 1, 200000);
+		assert_int_equal(
+			PERFORM(&talk, .method = "PUT", .feed = growth.feed, .feed_len = len), -1);
+		assert_int_equal(talk.fault.kind, FAULT_CANCELLED);
+		growth_end(&growth);
+	}
+	/* Shorter than was said. */
+	growth_start(&growth, 1000, 1000, 0, 0);
+	assert_int_equal(PERFORM(&talk, .method = "PUT", .feed = growth.feed, .feed_len = 1001),
+			 -1);
+	assert_int_equal(talk.fault.kind, FAULT_LOCAL);
+	growth_end(&growth);
+	hang_up(&talk);
+	assert_false(talk.server.seen[0].whole);
+	assert_false(talk.server.seen[1].whole);
+	release(&talk);
+}
+
+static void bodies_in_memory(void **state)
+{
+	static const struct reply replies[] = {
+		{.text = CREATED}, {.text = CREATED}, {.text = CREATED}};
+	struct talk talk;
+
+	(void)state;
+	BEGIN(&talk, replies);
+	assert_int_equal(PERFORM(&talk, .method = "PROPFIND", .data = "<x/>", .data_len = 4), 0);
+	assert_int_equal(PERFORM(&talk, .method = "POST"), 0);
+	assert_int_equal(PERFORM(&talk, .method = "PUT", .data = "", .data_len = 0), 0);
+	hang_up(&talk);
+	assert_true(asked(&talk.server, 0, "PROPFIND "));
+	assert_string_equal((char *)talk.server.seen[0].body.data, "<x/>");
+	assert_null(header_of(&talk.server.seen[0], "Expect"));
+	assert_true(asked(&talk.server, 1, "POST "));
+	assert_true(has_header(&talk.server.seen[1], "Content-Length", "0"));
+	assert_true(has_header(&talk.server.seen[2], "Content-Length", "0"));
+	release(&talk);
+}
+
+/* A kept connection that the server has given up meanwhile: all is sent again, over another. */
+static void a_body_that_travels_twice(void **state)
+{
+	static const struct reply replies[] = {
+		{.text = CREATED}, {.text = "", .close = true}, {.text = CREATED}};
+	struct talk talk;
+
+	(void)state;
+	BEGIN(&talk, replies);
+	assert_int_equal(PERFORM(&talk, .method = "GET"), 0);
+	assert_int_equal(PERFORM(&talk, .method = "PUT", .data = "0123456789", .data_len = 10,
+				 .sent = count),
+			 0);
+	assert_int_equal(talk.response.status, 201);
+	assert_int_equal(talk.sent, 10);
+	hang_up(&talk);
+	assert_int_equal(talk.server.requests, 3);
+	assert_string_equal((char *)talk.server.seen[2].body.data, "0123456789");
+	release(&talk);
+}
+
+static void a_body_that_is_refused_unseen(void **state)
+{
+	static const struct reply replies[] = {
+		{.text = "HTTP/1.1 401 Who\r\nContent-Length: 0\r\n\r\n",
+		 .at_once = true,
+		 .close = true}};
+	struct growth growth;
+	struct talk talk;
+
+	(void)state;
+	BEGIN(&talk, replies);
+	growth_start(&growth, 3000000, 3000000, 0, 0);
+	assert_int_equal(
+		PERFORM(&talk, .method = "PUT", .feed = growth.feed, .feed_len = -1, .sent = count),
+		0);
+	assert_int_equal(talk.response.status, 401);
+	assert_int_equal(talk.sent, 0);
+	hang_up(&talk);
+	assert_true(has_header(&talk.server.seen[0], "Expect", "100-continue"));
+	growth_end(&growth);
+	release(&talk);
+}
+
+/* ---- the rest ------------------------------------------------------------------------------- */
+
+static void credentials(void **state)
+{
+	static const struct reply replies[] = {
+		{.text = CREATED}, {.text = CREATED}, {.text = CREATED}};
+	struct talk talk;
+	const char *signature;
+
+	(void)state;
+	BEGIN(&talk, replies);
+	assert_int_equal(PERFORM(&talk, .method = "GET", .user = "u", .password = "p"), 0);
+	assert_int_equal(PERFORM(&talk, .method = "GET", .user = "k:ey", .password = "hidden",
+				 .sigv4 = "aws:amz:us-east-1:s3"),
+			 0);
+	assert_int_equal(PERFORM(&talk, .method = "GET"), 0);
+	hang_up(&talk);
+	assert_true(has_header(&talk.server.seen[0], "Authorization", "Basic dTpw"));
+	signature = header_of(&talk.server.seen[1], "Authorization");
+	assert_non_null(signature);
+	assert_non_null(strstr(signature, "AWS4-HMAC-SHA256 Credential=k:ey/"));
+	assert_null(strstr((char *)talk.server.seen[1].head.data, "hidden"));
+	assert_null(header_of(&talk.server.seen[2], "Authorization"));
+	release(&talk);
+}
+
+static void statuses(void **state)
+{
+	static const struct {
+		long status;
+		enum fault_kind kind;
+	} expected[] = {
+		{401, FAULT_DENIED},    {403, FAULT_DENIED},      {404, FAULT_ABSENT},
+		{410, FAULT_ABSENT},    {405, FAULT_UNSUPPORTED}, {501, FAULT_UNSUPPORTED},
+		{408, FAULT_TRANSIENT}, {429, FAULT_TRANSIENT},   {500, FAULT_TRANSIENT},
+		{502, FAULT_TRANSIENT}, {503, FAULT_TRANSIENT},   {504, FAULT_TRANSIENT},
+		{507, FAULT_NO_SPACE},  {400, FAULT_LOCAL},       {302, FAULT_LOCAL},
+		{413, FAULT_LOCAL},
+	};
+	struct http_response response = {0};
+	struct fault fault;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		char number[16];
+
+		response.status = expected[i].status;
+		fault = (struct fault){0};
+		assert_int_equal(http_status_fault(&response, "PUT of k", &fault), -1);
+		assert_int_equal(fault.kind, expected[i].kind);
+		snprintf(number, sizeof(number), "%ld", response.status);
+		assert_non_null(strstr(fault.cause, "PUT of k: "));
+		assert_non_null(strstr(fault.cause, number));
+	}
+}
+
+static void encoding(void **state)
+{
+	struct buffer out = BUFFER_INIT;
+
+	(void)state;
+	url_encode(&out, "aZ09-._~/ +%\xc3\xa9?", "/");
+	buffer_u8(&out, 0);
+	assert_string_equal((char *)out.data, "aZ09-._~/%20%2B%25%C3%A9%3F");
+	buffer_clear(&out);
+	url_encode(&out, "/", "");
+	buffer_u8(&out, 0);
+	assert_string_equal((char *)out.data, "%2F");
+	buffer_release(&out);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whole_answers),
+		cmocka_unit_test(an_answer_that_is_cut),
+		cmocka_unit_test(errors_keep_their_bodies),
+		cmocka_unit_test(a_long_error_is_kept_in_part),
+		cmocka_unit_test(pauses_that_a_server_asks_for),
+		cmocka_unit_test(a_server_that_stalls),
+		cmocka_unit_test(nobody_there),
+		cmocka_unit_test(a_sink_that_fails),
+		cmocka_unit_test(ranges),
+		cmocka_unit_test(a_body_that_grows),
+		cmocka_unit_test(a_body_that_pauses),
+		cmocka_unit_test(a_body_that_fails),
+		cmocka_unit_test(bodies_in_memory),
+		cmocka_unit_test(a_body_that_travels_twice),
+		cmocka_unit_test(a_body_that_is_refused_unseen),
+		cmocka_unit_test(credentials),
+		cmocka_unit_test(statuses),
+		cmocka_unit_test(encoding),
+	};
+
+	setenv("no_proxy", "*", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

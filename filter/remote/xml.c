@@ -58,11 +58,16 @@ static void open_element(void *ctx, const XML_Char *name, const XML_Char **attri
 static void take_text(void *ctx, const XML_Char *text, int len)
 {
 	struct reading *reading = ctx;
+	size_t left = (size_t)len;
 
-	if (reading->texts.size + (size_t)len > XML_TEXT_MAX)
+	/* White space before a text: there may be much of it, between many children. */
+	if (reading->texts.size == reading->text_at[reading->depth])
+		for (; left && strchr(WHITE, *text); left--)
+			text++;
+	if (reading->texts.size + left > XML_TEXT_MAX)
 		refuse(reading, "it has too long a text");
 	else
-		buffer_append(&reading->texts, text, (size_t)len);
+		buffer_append(&reading->texts, text, left);
 }
 
 static void close_element(void *ctx, const XML_Char *name)
@@ -70,7 +75,6 @@ static void close_element(void *ctx, const XML_Char *name)
 	struct reading *reading = ctx;
 	struct buffer *texts = &reading->texts;
 	size_t at = reading->text_at[reading->depth];
-	char *text;
 
 	(void)name;
 	if (reading->refused || reading->stopped)
@@ -82,9 +86,7 @@ static void close_element(void *ctx, const XML_Char *name)
 		refuse(reading, "memory is short");
 		return;
 	}
-	text = (char *)texts->data + at;
-	text += strspn(text, WHITE);
-	if (reading->element(reading->ctx, reading->path, text)) {
+	if (reading->element(reading->ctx, reading->path, (char *)texts->data + at)) {
 		reading->stopped = true;
 		XML_StopParser(reading->parser, XML_FALSE);
 		return;

@@ -37,8 +37,9 @@
 #define NAME_SIZE   (2 * BREVIS_SHA256_SIZE + 1)
 
 struct journal {
-	int dir; /* -1: kept nowhere */
-	int fd;  /* locked, and at its end; -1: kept nowhere */
+	char *path; /* of the directory; NULL: kept nowhere, or .fd is open */
+	int dir;
+	int fd; /* locked; -1: none, or not yet */
 	char name[NAME_SIZE];
 	pthread_mutex_t mutex; /* over what follows */
 	char token[JOURNAL_TOKEN_SIZE + 1];
@@ -212,67 +213,67 @@ static void append(struct journal *journal, const char *text)
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-/* Opens the file and locks it. Returns -1 if another process has it, or there can be none. */
-static int open_locked(const struct journal *journal)
+/* Opens the file and locks it. Returns -1 with errno if another process has it (EWOULDBLOCK), or
+ * there is none. flags may be O_CREAT. */
+static int open_locked(const struct journal *journal, int flags)
 {
 	/* A file that was removed between our opening and our locking it is not the one. */
 	for (int attempt = 0; attempt < 10; attempt++) {
 		struct stat ours, named;
 		int fd = openat(journal->dir, journal->name,
-				O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+				O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0666);
 
 		if (fd < 0)
 			return -1;
 		if (flock(fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &ours) != 0 ||
 		    !S_ISREG(ours.st_mode)) {
 			close(fd);
-			return -1;
+			break;
 		}
 		if (fstatat(journal->dir, journal->name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    named.st_dev == ours.st_dev && named.st_ino == ours.st_ino)
 			return fd;
 		close(fd);
 	}
+	errno = EWOULDBLOCK;
 	return -1;
 }
 
-static void open_file(struct journal *journal, const char *state_dir)
+/* Opens the file that is there, or makes one. Without one there may be one later; where another
+ * process has it, or there can be none, nothing is kept. */
+static void open_file(struct journal *journal, bool make)
 {
-	char *path;
+	bool later = !make;
 
-	if (!*journal->name || asprintf(&path, "%s/uploads", state_dir) < 0)
-		return;
-	journal->dir = cache_directory_open(path);
-	if (journal->dir < 0)
-		journal->dir = cache_directory_make(path);
-	free(path);
-	if (journal->dir < 0)
-		return;
-	journal->fd = open_locked(journal);
-	if (journal->fd < 0)
+	journal->dir = cache_directory_open(journal->path);
+	if (journal->dir < 0 && make)
+		journal->dir = cache_directory_make(journal->path);
+	if (journal->dir >= 0)
+		journal->fd = open_locked(journal, make ? O_CREAT : 0);
+	if (journal->fd < 0) {
+		later = later && errno == ENOENT;
 		drop_file(journal, true);
-	else
-		load(journal);
+	}
+	if (journal->fd >= 0 || !later) {
+		free(journal->path);
+		journal->path = NULL;
+	}
 }
 
-/* Begins with a token that nobody else has. */
-static bool make_token(struct journal *journal)
+static void write_token(struct journal *journal)
 {
 	char line[JOURNAL_TOKEN_SIZE + 8];
-	uint64_t random;
 
-	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
-		return false;
-	snprintf(journal->token, sizeof(journal->token), "%016" PRIx64, random);
+	cut(journal, 0);
 	snprintf(line, sizeof(line), "token %s", journal->token);
 	append(journal, line);
 	journal->head = journal->good;
-	return true;
 }
 
 struct journal *journal_open(const char *state_dir, const char *store, const char *key)
 {
 	struct journal *journal = calloc(1, sizeof(*journal));
+	uint64_t random;
 
 	if (!journal)
 		return NULL;
@@ -280,12 +281,21 @@ struct journal *journal_open(const char *state_dir, const char *store, const cha
 	journal->fd = -1;
 	pthread_mutex_init(&journal->mutex, NULL);
 	make_name(journal->name, store, key);
-	if (state_dir)
-		open_file(journal, state_dir);
-	cut(journal, journal->good);
-	if (!journal->head && !make_token(journal)) {
-		journal_end(journal);
+	if (state_dir && asprintf(&journal->path, "%s/uploads", state_dir) < 0)
+		journal->path = NULL;
+	if (!*journal->name || getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random)) {
+		journal_close(journal);
 		return NULL;
+	}
+	if (journal->path)
+		open_file(journal, false);
+	if (journal->fd >= 0)
+		load(journal);
+	if (journal->head) {
+		cut(journal, journal->good);
+	} else {
+		snprintf(journal->token, sizeof(journal->token), "%016" PRIx64, random);
+		write_token(journal);
 	}
 	return journal;
 }
@@ -297,6 +307,7 @@ static void dispose(struct journal *journal, bool keep)
 	drop_file(journal, keep);
 	forget_parts(journal);
 	free(journal->note);
+	free(journal->path);
 	pthread_mutex_destroy(&journal->mutex);
 	free(journal);
 }
@@ -345,6 +356,11 @@ void journal_begin(struct journal *journal, const char *note, uint64_t part_size
 
 	pthread_mutex_lock(&journal->mutex);
 	begin(journal, note, part_size);
+	/* Most uploads are done at once, and need no file. */
+	if (journal->path) {
+		open_file(journal, true);
+		write_token(journal);
+	}
 	cut(journal, journal->head);
 	if (is_plain(note, JOURNAL_NOTE_SIZE - 1)) {
 		snprintf(line, sizeof(line), "begin %" PRIu64 " %s", part_size, note);

@@ -5,7 +5,8 @@
  * name for what the upload leaves in the store until it is complete; so two clones that upload the
  * same object do not meet. A process holds its journal locked; another of the same clone that
  * uploads the same object at the same time gets one that is kept nowhere, with another token.
- * A cache: without it, or with a damaged one, an upload begins anew.
+ * A cache: without it, or with a damaged one, an upload begins anew. There is no file before
+ * journal_begin: what is sent at once needs none.
  */
 #ifndef FILTER_REMOTE_JOURNAL_H
 #define FILTER_REMOTE_JOURNAL_H
@@ -33,7 +34,8 @@ const char *journal_token(const struct journal *journal);
 /** The store's own name for the upload (S3's upload id); "" if none was set. */
 const char *journal_note(const struct journal *journal);
 
-/** Sets it, and forgets the parts. part_size is that of all parts but the last. */
+/** Sets it, and forgets the parts; from here on the token is kept, too. part_size is that of all
+ * parts but the last. */
 void journal_begin(struct journal *journal, const char *note, uint64_t part_size);
 
 /** 0 if nothing was begun. */

@@ -75,6 +75,10 @@ static void test_remembers(void **state)
 
 	(void)state;
 	assert_new(journal);
+	/* What is sent at once leaves nothing. */
+	journal_end(journal);
+	sh("test -z \"$(ls -A)\"");
+	journal = open_here(KEY);
 	strcpy(token, journal_token(journal));
 	fill(journal);
 	assert_filled(journal);
@@ -119,6 +123,8 @@ static void test_names(void **state)
 		journal_open("lfs/brevis", "sftp://host/sr", "v" KEY)};
 
 	(void)state;
+	for (size_t i = 0; i < 4; i++)
+		journal_begin(journals[i], "", 1);
 	sh("test $(ls lfs/brevis/uploads | wc -l) = 4");
 	for (size_t i = 0; i < 4; i++)
 		journal_close(journals[i]);
@@ -128,10 +134,12 @@ static void test_names(void **state)
 static void test_lock(void **state)
 {
 	struct journal *first = open_here(KEY);
-	struct journal *second = open_here(KEY);
+	struct journal *second;
+	char token[JOURNAL_TOKEN_SIZE + 1];
 
 	(void)state;
 	fill(first);
+	second = open_here(KEY);
 	assert_string_not_equal(journal_token(first), journal_token(second));
 	journal_begin(second, "another", 5);
 	journal_add(second, 0, "xx");
@@ -139,7 +147,21 @@ static void test_lock(void **state)
 	assert_filled(first);
 	journal_end(second);
 	journal_close(first);
+	second = open_here(KEY);
+	assert_filled(second);
+	/* The first to begin has it; the other keeps nothing, and its own token. */
+	journal_end(second);
 	first = open_here(KEY);
+	second = open_here(KEY);
+	strcpy(token, journal_token(second));
+	fill(first);
+	journal_begin(second, "another", 5);
+	assert_string_equal(journal_token(second), token);
+	journal_close(second);
+	assert_filled(first);
+	journal_close(first);
+	first = open_here(KEY);
+	assert_string_not_equal(journal_token(first), token);
 	assert_filled(first);
 	journal_end(first);
 }
@@ -165,7 +187,9 @@ static void test_nowhere(void **state)
 
 	/* Nor is a link followed. */
 	sh("mkdir -p lfs/brevis/uploads");
-	journal_close(open_here(KEY));
+	journal = open_here(KEY);
+	fill(journal);
+	journal_close(journal);
 	snprintf(command, sizeof(command), "f=%s; rm $f && ln -s \"$PWD/file\" $f", file_path());
 	sh(command);
 	journal = open_here(KEY);

@@ -3,6 +3,7 @@
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/rand.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -63,6 +64,12 @@ const char *brevis_sha256_library(void)
 void md5_digest(const void *data, size_t len, uint8_t digest[MD5_SIZE])
 {
 	must(EVP_Digest(data, len, digest, NULL, EVP_md5(), NULL));
+}
+
+void hmac_sha1(const void *key, size_t key_len, const void *data, size_t len,
+	       uint8_t digest[SHA1_SIZE])
+{
+	must(HMAC(EVP_sha1(), key, (int)key_len, data, len, digest, NULL) != NULL);
 }
 
 uint64_t checksum64(const void *data, size_t len)

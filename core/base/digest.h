@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Every digest of the project: SHA-256 (declared in brevis.h), MD5 and GMAC by OpenSSL, XXH3-64 by
- * xxHash. */
+/** Every digest of the project: SHA-256 (declared in brevis.h), MD5, HMAC-SHA-1 and GMAC by
+ * OpenSSL, XXH3-64 by xxHash. */
 #ifndef CORE_BASE_DIGEST_H
 #define CORE_BASE_DIGEST_H
 
@@ -14,6 +14,12 @@ uint64_t checksum64(const void *data, size_t len);
 /** MD5 of len bytes: what object stores call their parts by. It proves nothing against strangers.
  * Aborts as SHA-256 does if OpenSSL fails. */
 void md5_digest(const void *data, size_t len, uint8_t digest[MD5_SIZE]);
+
+#define SHA1_SIZE 20
+
+/** HMAC-SHA-1 of len bytes: how hosts' names are hidden in known_hosts. Aborts likewise. */
+void hmac_sha1(const void *key, size_t key_len, const void *data, size_t len,
+	       uint8_t digest[SHA1_SIZE]);
 
 /** The same of bytes that come one after another. */
 struct checksum64_stream;

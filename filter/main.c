@@ -53,16 +53,6 @@ const struct command commands[] = {
 	{"help", "help [VERB]", "list the verbs, or say how one is used", verb_help},
 	{NULL, NULL, NULL, NULL}};
 
-int command_usage(const struct command *self, int asked_for)
-{
-	FILE *out = asked_for ? stdout : stderr;
-
-	fprintf(out, "usage: git brevis %s\n", self->usage);
-	if (asked_for)
-		fprintf(out, "\n%s\n", self->summary);
-	return asked_for ? EXIT_DONE : EXIT_USAGE;
-}
-
 static const struct command *find(const char *name)
 {
 	const struct command *command;

@@ -2,7 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small Git LFS server for what no real server does on demand: faults.
 
-usage: lfs_fixture.py --port N [--auth USER:PASSWORD] DIR
+usage: lfs_fixture.py --port N [--auth USER:PASSWORD] [--parts BYTES [--parts-download]] DIR
+
+With --parts it does as model hubs do with objects over 5 GB: a client that knows the transfer
+"multipart" is given that for uploads of more than BYTES bytes: a signed URL for each part of BYTES,
+and one for the completion, {"oid", "parts": [{"partNumber", "etag"}]}. With --parts-download
+downloads of such objects are of that transfer, too.
 
 Objects lie in DIR/objects/OID. DIR/log gets a line for each request and for each fault made.
 Without faults it keeps to the LFS API strictly: it checks headers and bodies, verifies size and
@@ -23,6 +28,16 @@ dropped, so that an empty file means that all of them have happened:
   batch-503 N             answer 503 to a batch request
   upload-cut N BYTES      close the connection after BYTES bytes of an upload
   verify-500 N            answer 500 to a verify request
+  part-503 N              answer 503 to an upload of a part, after having read it
+  part-429 N SECONDS      answer 429 with Retry-After to an upload of a part
+  part-cut N BYTES        close the connection after BYTES bytes of a part
+  part-pause N SECONDS    wait before answering an upload of a part
+  part-etag N             give the part another ETag than its own
+  part-no-etag N          give it none
+  parts-expired N         hand out URLs of parts that have expired
+  parts-few N             hand out one URL too few
+  complete-503 N          answer 503 to a completion
+  complete-400 N          refuse a completion
 """
 import argparse
 import base64
@@ -30,6 +45,8 @@ import hashlib
 import json
 import os
 import re
+import secrets
+import shutil
 import socket
 import struct
 import tempfile
@@ -49,8 +66,18 @@ class Store:
         self.objects = os.path.join(top, "objects")
         self.faults_path = os.path.join(top, "faults")
         self.log_path = os.path.join(top, "log")
+        self.uploads = os.path.join(top, "uploads")  # incomplete ones: a directory for each
         self.lock = threading.Lock()
         os.makedirs(self.objects, exist_ok=True)
+
+    def new_upload(self):
+        """The name of a new upload in parts. Nobody can guess it: it is the signature of URLs."""
+        name = secrets.token_hex(16)
+        os.makedirs(os.path.join(self.uploads, name))
+        return name
+
+    def part_path(self, name, number):
+        return os.path.join(self.uploads, name, str(number))
 
     def path(self, oid):
         return os.path.join(self.objects, oid)
@@ -100,6 +127,8 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     store = None
     auth = None
+    part_size = None
+    parts_download = False
 
     def log_message(self, format, *args):
         pass
@@ -136,10 +165,14 @@ class Handler(BaseHTTPRequestHandler):
                 return self.upload, parts[1]
             if self.command in ("GET", "HEAD"):
                 return self.download, parts[1]
+        if self.command == "PUT" and parts[0] == "parts" and len(parts) == 2:
+            return self.upload_part, int(parts[1])
+        if self.command == "POST" and parts[0] == "complete" and len(parts) == 2:
+            return self.complete, parts[1]
         raise Refused(404, "no such resource")  # also the lock API, which means: no locking here
 
     def check_credentials(self):
-        if self.auth is None:
+        if self.auth is None or "signature=" in self.path:
             return
         wanted = "Basic " + base64.b64encode(self.auth.encode()).decode()
         if self.headers.get("Authorization") == wanted:
@@ -221,10 +254,19 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused(422, "no transfer in common")
         if request.get("hash_algo", "sha256") != "sha256":
             raise Refused(409, "only sha256")
-        objects = [self.batch_object(operation, wanted) for wanted in request.get("objects", [])]
-        self.answer_json(200, {"transfer": "basic", "objects": objects, "hash_algo": "sha256"})
+        in_parts = self.in_parts(operation, request)
+        objects = [self.batch_object(operation, wanted, in_parts)
+                   for wanted in request.get("objects", [])]
+        self.answer_json(200, {"transfer": "multipart" if in_parts else "basic",
+                               "objects": objects, "hash_algo": "sha256"})
 
-    def batch_object(self, operation, wanted):
+    def in_parts(self, operation, request):
+        """Whether to choose the transfer "multipart", which is for all objects of a request."""
+        return (self.part_size is not None and "multipart" in request.get("transfers", []) and
+                (operation == "upload" or self.parts_download) and
+                any(wanted.get("size", 0) > self.part_size for wanted in request["objects"]))
+
+    def batch_object(self, operation, wanted, in_parts):
         oid, size = wanted.get("oid"), wanted.get("size")
         answer = {"oid": oid, "size": size}
         if not isinstance(oid, str) or not OID.match(oid) or not isinstance(size, int) or size < 0:
@@ -234,12 +276,18 @@ class Handler(BaseHTTPRequestHandler):
         if have is not None and have != size:
             answer["error"] = {"code": 422, "message": "this object has another size"}
         elif operation == "upload":
-            if have is None:
+            if have is None and in_parts and size > self.part_size:
+                answer["actions"] = self.part_actions(size)
+            elif have is None:
                 answer["actions"] = self.upload_actions(oid)
+                if in_parts:
+                    self.grant(answer["actions"]["upload"])
         elif have is None or self.store.fault("missing") is not None:
             answer["error"] = {"code": 404, "message": "object does not exist"}
         else:
             answer["actions"] = {"download": self.download_action(oid)}
+            if in_parts:
+                self.grant(answer["actions"]["download"])
         if self.auth is not None:
             answer["authenticated"] = False
         return answer
@@ -249,6 +297,25 @@ class Handler(BaseHTTPRequestHandler):
 
     def upload_actions(self, oid):
         return {"upload": {"href": self.base() + "/objects/" + oid},
+                "verify": {"href": self.base() + "/verify"}}
+
+    def grant(self, action):
+        """Lets an agent, which has no credentials of its own, do what an action says."""
+        if self.auth is not None:
+            action["header"] = {"Authorization": self.headers["Authorization"]}
+
+    def part_actions(self, size):
+        """As model hubs write them: all in the header, numbers with zeros before them."""
+        expired = self.store.fault("parts-expired") is not None
+        signature = self.store.new_upload() if not expired else "0" * 32
+        count = -(-size // self.part_size)
+        if self.store.fault("parts-few") is not None:
+            count -= 1
+        header = {"chunk_size": str(self.part_size)}
+        for number in range(1, count + 1):
+            header[f"{number:05}"] = f"{self.base()}/parts/{number}?signature={signature}"
+        return {"upload": {"href": f"{self.base()}/complete/{count}?signature={signature}",
+                           "header": header},
                 "verify": {"href": self.base() + "/verify"}}
 
     def download_action(self, oid):
@@ -267,6 +334,82 @@ class Handler(BaseHTTPRequestHandler):
         if have != request.get("size"):
             raise Refused(422, "this object has another size")
         self.answer_json(200, {})
+
+    # ---- uploads in parts ----
+
+    def signature(self):
+        """The upload that a signed URL is for."""
+        match = re.search(r"\?signature=([0-9a-f]{32})\Z", self.path)
+        if "Authorization" in self.headers:
+            raise Refused(400, "a signed URL takes no other credentials")
+        if not match or not os.path.isdir(os.path.join(self.store.uploads, match[1])):
+            raise Refused(403, "Request has expired")
+        return match[1]
+
+    def upload_part(self, number):
+        path = self.store.part_path(self.signature(), number)
+        cut = self.store.fault("part-cut")
+        content = bytearray()
+        for block in self.body_blocks():
+            content += block
+            if cut is not None and len(content) >= cut:
+                self.close_connection = True
+                return
+        seconds = self.store.fault("part-pause")
+        if seconds is not None:
+            time.sleep(seconds)
+        if self.store.fault("part-503") is not None:
+            raise Refused(503, "SlowDown")
+        seconds = self.store.fault("part-429")
+        if seconds is not None:
+            raise Refused(429, "too many requests", {"Retry-After": str(seconds)})
+        with open(path, "wb") as part:
+            part.write(content)
+        self.send_response(200)
+        if self.store.fault("part-no-etag") is None:
+            wrong = self.store.fault("part-etag") is not None
+            self.send_header("ETag", self.etag(b"another" if wrong else content))
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    @staticmethod
+    def etag(content):
+        return '"' + hashlib.md5(content).hexdigest() + '"'
+
+    def complete(self, count):
+        name = self.signature()
+        request = self.body_json()
+        if self.store.fault("complete-503") is not None:
+            raise Refused(503, "try later")
+        if self.store.fault("complete-400") is not None:
+            raise Refused(400, "the parts do not please me")
+        content = bytearray()
+        numbers = [part.get("partNumber") for part in request.get("parts", [])]
+        if numbers != list(range(1, int(count) + 1)):
+            raise Refused(400, "not all parts, one after the other")
+        for part in request["parts"]:
+            try:
+                with open(self.store.part_path(name, part["partNumber"]), "rb") as file:
+                    bytes_of_part = file.read()
+            except FileNotFoundError:
+                raise Refused(400, "a part is missing") from None
+            if part.get("etag") != self.etag(bytes_of_part):
+                raise Refused(400, "a part has another ETag")
+            content += bytes_of_part
+        if hashlib.sha256(content).hexdigest() != request.get("oid"):
+            raise Refused(400, "content does not have this SHA-256")
+        self.store_object(request["oid"], content)
+        shutil.rmtree(os.path.join(self.store.uploads, name))
+        self.answer_json(200, {})
+
+    def store_object(self, oid, content):
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(self.store.objects))
+        with os.fdopen(handle, "wb") as new:
+            new.write(content)
+            new.flush()
+            os.fsync(new.fileno())
+        os.rename(temporary, self.store.path(oid))
+        self.store.log("stored " + oid)
 
     # ---- objects ----
 
@@ -360,10 +503,14 @@ def main():
     parser = argparse.ArgumentParser(description="A Git LFS server that makes faults on demand.")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--auth", metavar="USER:PASSWORD")
+    parser.add_argument("--parts", type=int, metavar="BYTES")
+    parser.add_argument("--parts-download", action="store_true")
     parser.add_argument("dir")
     options = parser.parse_args()
     Handler.store = Store(options.dir)
     Handler.auth = options.auth
+    Handler.part_size = options.parts
+    Handler.parts_download = options.parts_download
     ThreadingHTTPServer.daemon_threads = True
     ThreadingHTTPServer(("127.0.0.1", options.port), Handler).serve_forever()
 

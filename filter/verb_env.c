@@ -11,8 +11,11 @@
 #include "filter/hook_files.h"
 #include "filter/options.h"
 #include "filter/preset.h"
+#include "filter/remote/location.h"
 #include "filter/remote/network.h"
+#include "filter/remote/settings.h"
 #include "filter/report.h"
+#include "filter/text.h"
 
 /* Prints a line in which URLs have lost what may be secret: user and password (the user alone stays
  * for ssh, where it is no secret) and the query. */
@@ -187,6 +190,65 @@ static void print_agents(const struct repository *repository)
 	buffer_release(&text);
 }
 
+/* Who would carry objects to a store; "" if nobody. Caller frees. */
+static char *store_agent(const struct repository *repository)
+{
+	char *name = repository_config(repository, "lfs." LOCATION_MARK ".standalonetransferagent");
+
+	if (!name)
+		name = repository_config(repository, "lfs.standalonetransferagent");
+	return name ? name : strdup("");
+}
+
+static void print_store(const struct repository *repository, const char *remote, bool upload)
+{
+	const char *base = repository_work_tree(repository);
+	char *url = store_url(repository, remote, upload);
+	char *agent = url ? store_agent(repository) : NULL;
+	struct location location;
+	struct fault fault;
+
+	if (!url)
+		return;
+	printf("store (%s of ", upload ? "uploads" : "downloads");
+	print_path(stdout, remote);
+	printf("): ");
+	if (location_parse(url, base ? base : repository_git_dir(repository), &location, &fault) <
+	    0) {
+		printf("refused: %s; %s\n", fault.cause, fault.remedy);
+	} else {
+		print_path(stdout, location.text);
+		if (agent && *agent)
+			printf(", by the agent %s\n", agent);
+		else
+			printf(", by nobody: run `git brevis install`\n");
+		location_release(&location);
+	}
+	free(agent);
+	free(url);
+}
+
+/* The stores that git-lfs uses: they depend on the remote. */
+static void print_stores(const struct repository *repository)
+{
+	static const char *const args[] = {"remote", NULL};
+	struct buffer remotes = BUFFER_INIT;
+	char *rest = NULL;
+
+	git_ask(&remotes, args);
+	if (remotes.size == 0)
+		buffer_append(&remotes, "origin", 6); /* as git-lfs calls what has no name */
+	buffer_u8(&remotes, 0);
+	if (!buffer_failed(&remotes))
+		rest = (char *)remotes.data;
+	for (char *name; (name = strsep(&rest, "\n")) != NULL;)
+		if (*name) {
+			print_store(repository, name, false);
+			print_store(repository, name, true);
+		}
+	buffer_release(&remotes);
+}
+
 static int print_hooks(const struct repository *repository)
 {
 	char *dir = repository_hooks_dir(repository);
@@ -263,6 +325,7 @@ int verb_env(const struct command *self, int argc, char **argv)
 	print_settings(&ws);
 	print_installed(ws.repository);
 	print_agents(ws.repository);
+	print_stores(ws.repository);
 	code = EXIT_DONE;
 	if (print_hooks(ws.repository) < 0 || print_hidden(ws.repository) < 0)
 		code = EXIT_FATAL;

@@ -459,6 +459,24 @@ contains 'env tells of foreign agents' "$T/out" \
 	'lfs.customtransfer.multipart.path = "other-agent" (not what `git brevis install --multipart` sets)'
 contains 'and for which URLs they are' "$T/out" 'agent for https://***@example.invalid/: other'
 is 'and none of their secrets' "$(grep -c secret-token "$T/out")" 0
+is 'nor of a store, where there is none' "$(grep -c '^store' "$T/out")" 0
+must git config -f .lfsconfig lfs.url brevis::sftp://host.invalid/store
+must git config lfs.pushurl brevis::relative/store
+run git brevis env
+contains 'env tells of a store in .lfsconfig' "$T/out" \
+	'store (downloads of origin): sftp://host.invalid/store, by the agent brevis'
+contains 'and of another for uploads' "$T/out" \
+	"store (uploads of origin): file://$T/repo/relative/store, by the agent brevis"
+must git config lfs.pushurl brevis::dav+https://somebody:secret-token@host.invalid/store
+must git config lfs.brevis::.standalonetransferagent ''
+run git brevis env
+is 'and no secrets' "$RC $(grep -c secret-token "$T/out")" '0 0'
+contains 'but what is wrong with a URL' "$T/out" 'store (uploads of origin): refused: dav+https://'
+contains 'and that nobody would bring it there' "$T/out" \
+	'sftp://host.invalid/store, by nobody: run `git brevis install`'
+rm .lfsconfig
+must git config --unset lfs.pushurl
+must git config --unset lfs.brevis::.standalonetransferagent
 must git config --unset lfs.https://somebody:secret-token@example.invalid/.standalonetransferagent
 must git config --remove-section lfs.customtransfer.multipart
 run env BREVIS_KERNELS=scalar git brevis env

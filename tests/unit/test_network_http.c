@@ -1,57 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HTTP requests: bodies and answers arrive whole or the fault says why not, as does a server that
- * stalls, lies about ranges, sends elsewhere or refuses. */
+/* Answers to HTTP requests: they arrive whole or the fault says why not, as it does of a server
+ * that stalls, lies about ranges, sends elsewhere or refuses. */
 #include "filter/remote/network.h"
 
-#include <sys/mman.h>
 #include <time.h>
 
-#include "tests/unit/http_server.h"
-
-struct talk {
-	struct server server;
-	struct store_settings settings;
-	struct network *network;
-	struct http_response response;
-	struct fault fault;
-	struct buffer taken; /* by the sink */
-	uint64_t sent;
-	char url[128];
-};
-
-static void begin(struct talk *talk, const struct reply *replies, size_t count)
-{
-	*talk = (struct talk){.settings = {.dial_timeout_s = 10, .idle_timeout_s = 10}};
-	talk->network = network_new(&talk->settings);
-	assert_non_null(talk->network);
-	server_start(&talk->server, replies, count);
-	snprintf(talk->url, sizeof(talk->url), "http://127.0.0.1:%u/a/key?secret=x",
-		 talk->server.port);
-}
-
-#define BEGIN(talk, replies) begin(talk, replies, sizeof(replies) / sizeof((replies)[0]))
-
-/* Afterwards what the server has seen can be looked at. */
-static void hang_up(struct talk *talk)
-{
-	network_free(talk->network);
-	server_stop(&talk->server);
-}
-
-static void release(struct talk *talk)
-{
-	http_response_release(&talk->response);
-	buffer_release(&talk->taken);
-	server_release(&talk->server);
-}
-
-static int take(void *ctx, const void *data, size_t len)
-{
-	struct talk *talk = ctx;
-
-	buffer_append(&talk->taken, data, len);
-	return 0;
-}
+#include "tests/unit/http_talk.h"
 
 static int refuse(void *ctx, const void *data, size_t len)
 {
@@ -59,38 +13,6 @@ static int refuse(void *ctx, const void *data, size_t len)
 	(void)data;
 	(void)len;
 	return -1;
-}
-
-static void count(void *ctx, uint64_t bytes)
-{
-	struct talk *talk = ctx;
-
-	talk->sent += bytes;
-}
-
-static int perform(struct talk *talk, struct http_request request)
-{
-	if (!request.url)
-		request.url = talk->url;
-	request.ctx = talk;
-	http_response_release(&talk->response);
-	return http_perform(talk->network, &request, &talk->response, &talk->fault);
-}
-
-#define PERFORM(talk, ...) perform(talk, (struct http_request){__VA_ARGS__})
-
-static void assert_taken(const struct talk *talk, const char *text)
-{
-	assert_int_equal(talk->taken.size, strlen(text));
-	if (*text)
-		assert_memory_equal(talk->taken.data, text, strlen(text));
-}
-
-static void assert_body(const struct talk *talk, const char *text)
-{
-	assert_int_equal(talk->response.body.size, strlen(text));
-	if (*text)
-		assert_memory_equal(talk->response.body.data, text, strlen(text));
 }
 
 /* ---- answers -------------------------------------------------------------------------------- */
@@ -357,208 +279,6 @@ static void ranges(void **state)
 	release(&talk);
 }
 
-/* ---- bodies --------------------------------------------------------------------------------- */
-
-#define CREATED "HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n"
-
-/* A file that grows behind a feed. */
-struct growth {
-	struct feed *feed;
-	int fd;
-	uint8_t *bytes;
-	size_t size;
-	size_t step;
-	unsigned pause_ms;
-	size_t fail_at; /* 0: it does not */
-	pthread_t thread;
-};
-
-static void *grow(void *ctx)
-{
-	struct growth *growth = ctx;
-	size_t at = 0;
-	size_t n;
-
-	while (at < growth->size) {
-		n = growth->size - at < growth->step ? growth->size - at : growth->step;
-		if (pwrite(growth->fd, growth->bytes + at, n, (off_t)at) != (ssize_t)n)
-			break;
-		at += n;
-		feed_grow(growth->feed, at);
-		usleep(growth->pause_ms * 1000);
-		if (growth->fail_at && at >= growth->fail_at)
-			break;
-	}
-	if (at == growth->size)
-		feed_finish(growth->feed);
-	else
-		feed_fail(growth->feed);
-	return NULL;
-}
-
-static void growth_start(struct growth *growth, size_t size, size_t step, unsigned pause_ms,
-			 size_t fail_at)
-{
-	*growth = (struct growth){
-		.size = size, .step = step, .pause_ms = pause_ms, .fail_at = fail_at};
-	growth->fd = memfd_create("growth", MFD_CLOEXEC);
-	assert_true(growth->fd >= 0);
-	growth->feed = feed_new(growth->fd, size);
-	growth->bytes = malloc(size);
-	assert_non_null(growth->feed);
-	assert_non_null(growth->bytes);
-	for (size_t i = 0; i < size; i++)
-		growth->bytes[i] = (uint8_t)(i * 7 + (i >> 8) * 13);
-	assert_int_equal(pthread_create(&growth->thread, NULL, grow, growth), 0);
-}
-
-static void growth_end(struct growth *growth)
-{
-	pthread_join(growth->thread, NULL);
-	feed_free(growth->feed);
-	free(growth->bytes);
-	close(growth->fd);
-}
-
-static void a_body_that_grows(void **state)
-{
-	static const struct reply replies[] = {{.text = CREATED}, {.text = CREATED}};
-	struct growth growth;
-	struct talk talk;
-
-	(void)state;
-	BEGIN(&talk, replies);
-	growth_start(&growth, 3000000, 700000, 20, 0);
-	assert_int_equal(
-		PERFORM(&talk, .method = "PUT", .feed = growth.feed, .feed_len = -1, .sent = count),
-		0);
-	assert_int_equal(talk.response.status, 201);
-	assert_int_equal(talk.sent, growth.size);
-	assert_int_equal(PERFORM(&talk, .method = "PUT", .feed = growth.feed, .feed_offset = 1000,
-				 .feed_len = 5000),
-			 0);
-	hang_up(&talk);
-	assert_true(talk.server.seen[0].whole);
-	assert_true(has_header(&talk.server.seen[0], "Transfer-Encoding", "chunked"));
-	assert_int_equal(talk.server.seen[0].body.size, growth.size);
-	assert_memory_equal(talk.server.seen[0].body.data, growth.bytes, growth.size);
-	assert_true(has_header(&talk.server.seen[1], "Content-Length", "5000"));
-	assert_memory_equal(talk.server.seen[1].body.data, growth.bytes + 1000, 5000);
-	growth_end(&growth);
-	release(&talk);
-}
-
-/* Our own pauses are no time-outs. */
-static void a_body_that_pauses(void **state)
-{
-	static const struct reply replies[] = {{.text = CREATED}};
-	struct growth growth;
-	struct talk talk;
-
-	(void)state;
-	BEGIN(&talk, replies);
-	talk.settings.idle_timeout_s = 1;
-	growth_start(&growth, 200000, 100000, 2200, 0);
-	assert_int_equal(PERFORM(&talk, .method = "PUT", .feed = growth.feed, .feed_len = -1), 0);
-	assert_int_equal(talk.response.status, 201);
-	hang_up(&talk);
-	assert_int_equal(talk.server.seen[0].body.size, growth.size);
-	growth_end(&growth);
-	release(&talk);
-}
-
-static void a_body_that_fails(void **state)
-{
-	static const struct reply replies[] = {{.text = CREATED}, {.text = CREATED}};
-	struct growth growth;
-	struct talk talk;
-
-	(void)state;
-	BEGIN(&talk, replies);
-	for (int64_t len = -1; len <= 300000; len += 300001) {
-		growth_start(&growth, 300000, 100000, 1, 200000);
-		assert_int_equal(
-			PERFORM(&talk, .method = "PUT", .feed = growth.feed, .feed_len = len), -1);
-		assert_int_equal(talk.fault.kind, FAULT_CANCELLED);
-		growth_end(&growth);
-	}
-	/* Shorter than was said. */
-	growth_start(&growth, 1000, 1000, 0, 0);
-	assert_int_equal(PERFORM(&talk, .method = "PUT", .feed = growth.feed, .feed_len = 1001),
-			 -1);
-	assert_int_equal(talk.fault.kind, FAULT_LOCAL);
-	growth_end(&growth);
-	hang_up(&talk);
-	assert_false(talk.server.seen[0].whole);
-	assert_false(talk.server.seen[1].whole);
-	release(&talk);
-}
-
-static void bodies_in_memory(void **state)
-{
-	static const struct reply replies[] = {
-		{.text = CREATED}, {.text = CREATED}, {.text = CREATED}};
-	struct talk talk;
-
-	(void)state;
-	BEGIN(&talk, replies);
-	assert_int_equal(PERFORM(&talk, .method = "PROPFIND", .data = "<x/>", .data_len = 4), 0);
-	assert_int_equal(PERFORM(&talk, .method = "POST"), 0);
-	assert_int_equal(PERFORM(&talk, .method = "PUT", .data = "", .data_len = 0), 0);
-	hang_up(&talk);
-	assert_true(asked(&talk.server, 0, "PROPFIND "));
-	assert_string_equal((char *)talk.server.seen[0].body.data, "<x/>");
-	assert_null(header_of(&talk.server.seen[0], "Expect"));
-	assert_true(asked(&talk.server, 1, "POST "));
-	assert_true(has_header(&talk.server.seen[1], "Content-Length", "0"));
-	assert_true(has_header(&talk.server.seen[2], "Content-Length", "0"));
-	release(&talk);
-}
-
-/* A kept connection that the server has given up meanwhile: all is sent again, over another. */
-static void a_body_that_travels_twice(void **state)
-{
-	static const struct reply replies[] = {
-		{.text = CREATED}, {.text = "", .close = true}, {.text = CREATED}};
-	struct talk talk;
-
-	(void)state;
-	BEGIN(&talk, replies);
-	assert_int_equal(PERFORM(&talk, .method = "GET"), 0);
-	assert_int_equal(PERFORM(&talk, .method = "PUT", .data = "0123456789", .data_len = 10,
-				 .sent = count),
-			 0);
-	assert_int_equal(talk.response.status, 201);
-	assert_int_equal(talk.sent, 10);
-	hang_up(&talk);
-	assert_int_equal(talk.server.requests, 3);
-	assert_string_equal((char *)talk.server.seen[2].body.data, "0123456789");
-	release(&talk);
-}
-
-static void a_body_that_is_refused_unseen(void **state)
-{
-	static const struct reply replies[] = {
-		{.text = "HTTP/1.1 401 Who\r\nContent-Length: 0\r\n\r\n",
-		 .at_once = true,
-		 .close = true}};
-	struct growth growth;
-	struct talk talk;
-
-	(void)state;
-	BEGIN(&talk, replies);
-	growth_start(&growth, 3000000, 3000000, 0, 0);
-	assert_int_equal(
-		PERFORM(&talk, .method = "PUT", .feed = growth.feed, .feed_len = -1, .sent = count),
-		0);
-	assert_int_equal(talk.response.status, 401);
-	assert_int_equal(talk.sent, 0);
-	hang_up(&talk);
-	assert_true(has_header(&talk.server.seen[0], "Expect", "100-continue"));
-	growth_end(&growth);
-	release(&talk);
-}
-
 /* ---- the rest ------------------------------------------------------------------------------- */
 
 static void credentials(void **state)
@@ -642,12 +362,6 @@ int main(void)
 		cmocka_unit_test(nobody_there),
 		cmocka_unit_test(a_sink_that_fails),
 		cmocka_unit_test(ranges),
-		cmocka_unit_test(a_body_that_grows),
-		cmocka_unit_test(a_body_that_pauses),
-		cmocka_unit_test(a_body_that_fails),
-		cmocka_unit_test(bodies_in_memory),
-		cmocka_unit_test(a_body_that_travels_twice),
-		cmocka_unit_test(a_body_that_is_refused_unseen),
 		cmocka_unit_test(credentials),
 		cmocka_unit_test(statuses),
 		cmocka_unit_test(encoding),

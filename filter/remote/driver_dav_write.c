@@ -101,6 +101,13 @@ static int make_place(struct dav *dav, const char *key, bool *made, struct fault
 	return result;
 }
 
+/* Whether it may be for want of a collection that a server refuses. It should say 409; nginx says
+ * 500, others 404. */
+static bool may_lack_collection(long status)
+{
+	return status == 409 || status == 404 || status == 500;
+}
+
 /* ---- sending -------------------------------------------------------------------------------- */
 
 static void count(void *ctx, uint64_t bytes)
@@ -129,7 +136,7 @@ static int put_once(struct upload *upload, struct fault *fault)
 	return result;
 }
 
-/* Writes the temporary: again, if it failed for want of a collection, of which nginx says 500. */
+/* Writes the temporary: again, if it failed for want of a collection. */
 static int put_temporary(struct upload *upload, struct fault *fault)
 {
 	struct fault first;
@@ -137,7 +144,7 @@ static int put_temporary(struct upload *upload, struct fault *fault)
 
 	if (put_once(upload, fault) == 0)
 		return 0;
-	if (upload->status != 404 && upload->status != 409 && upload->status != 500)
+	if (!may_lack_collection(upload->status))
 		return -1;
 	first = *fault;
 	if (make_place(upload->dav, upload->temporary, &made, fault))
@@ -238,11 +245,12 @@ static int move(const struct upload *upload, struct http_response *response, str
 		if (move_to(upload, base, response, fault))
 			return -1;
 	}
-	if (response->status != 404 && response->status != 409)
+	/* 403 is not always meant as it says, either. */
+	if (!may_lack_collection(response->status) && response->status != 403)
 		return 0;
 	if (make_place(dav, upload->key, &made, fault))
 		return -1;
-	return move_to(upload, base, response, fault);
+	return made ? move_to(upload, base, response, fault) : 0;
 }
 
 /* Removes the temporary. If that fails, it is left over, like one of an upload that was killed. */
@@ -255,7 +263,8 @@ static void forget(const struct upload *upload)
 	http_response_release(&response);
 }
 
-/* Gives the temporary its name; what has that name already stays. */
+/* Gives the temporary its name; what has that name already stays. 404 or 409 while all collections
+ * are there: the temporary is not. */
 static int finish(const struct upload *upload, struct fault *fault)
 {
 	struct http_response response = {0};

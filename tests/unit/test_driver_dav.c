@@ -294,6 +294,27 @@ static void collections_that_are_missing(void **state)
 	release(&talk);
 }
 
+/* Some servers say something else of a place that lacks its collection. */
+static void a_collection_that_is_missing_untold(void **state)
+{
+	static const struct reply forbid[] = {YES, NO(403), YES, YES};
+	static const struct reply fail[] = {YES, NO(500), YES, YES};
+	struct talk talk;
+
+	(void)state;
+	BEGIN(&talk, fail);
+	assert_int_equal(put(&talk, 10, true), 0);
+	hang_up(&talk);
+	assert_int_equal(talk.server.requests, 4);
+	release(&talk);
+	BEGIN(&talk, forbid);
+	assert_int_equal(put(&talk, 10, true), 0);
+	hang_up(&talk);
+	assert_string_equal(talk.asked, "PUT /s/tmp/" OID ".T;MOVE /s/tmp/" OID
+					".T;MKCOL /s/objects/ab/cd/;MOVE /s/tmp/" OID ".T;");
+	release(&talk);
+}
+
 /* 500 may mean a missing collection; if it is there, it means what it says. */
 static void a_server_in_trouble(void **state)
 {
@@ -312,7 +333,7 @@ static void a_server_in_trouble(void **state)
 
 static void what_has_gone_is_sent_again(void **state)
 {
-	static const struct reply replies[] = {YES, NO(404), NO(405), NO(404)};
+	static const struct reply replies[] = {YES, NO(404), NO(405)};
 	struct talk talk;
 
 	(void)state;
@@ -375,7 +396,8 @@ static void servers_that_take_no_chunks(void **state)
 
 static void refusals(void **state)
 {
-	static const struct reply replies[] = {NO(403), NO(405), NO(507), NO(302), YES, NO(403)};
+	static const struct reply replies[] = {NO(403), NO(405), NO(507), NO(302),
+					       YES,     NO(403), NO(405)};
 	static const enum fault_kind kinds[] = {FAULT_READ_ONLY, FAULT_READ_ONLY, FAULT_NO_SPACE,
 						FAULT_LOCAL, FAULT_READ_ONLY};
 	struct talk talk;
@@ -587,6 +609,7 @@ int main(void)
 		SANDBOX_TEST(an_upload_that_fails_here),
 		SANDBOX_TEST(an_object_that_is_there),
 		SANDBOX_TEST(collections_that_are_missing),
+		SANDBOX_TEST(a_collection_that_is_missing_untold),
 		SANDBOX_TEST(a_server_in_trouble),
 		SANDBOX_TEST(what_has_gone_is_sent_again),
 		SANDBOX_TEST(a_server_that_wants_whole_urls),

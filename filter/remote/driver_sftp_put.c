@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An upload over sftp: into tmp/OID.TOKEN, which is renamed when it is whole.
+ *
+ * It goes on after an interruption where that file ends. A file that was begun here is written at
+ * offsets; so if a connection that we lost writes on for a while, it writes what is right. One that
+ * goes on appends, as libcurl and OpenSSH have it. Therefore it only begins when the file is seen
+ * to grow no more, its size is looked at again before it gets its name, and a file that is given up
+ * is removed before another of that name is begun.
+ */
+#include "filter/remote/driver_sftp.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/base/digest.h"
+#include "filter/remote/sftp_text.h"
+
+#define CHUNK ((size_t)1 << 20)
+
+/* Between two looks at a file that may still be growing. */
+#define SETTLE_MS 300
+
+/* The feed on its way. */
+struct passage {
+	struct sftp_store *store;
+	const struct driver_upload *upload;
+	struct fault *fault;
+	const char *temporary;
+	uint64_t part_size;
+	uint64_t at;                   /* what was read of the feed, and went into .sum */
+	uint64_t counted;              /* what the server has */
+	struct checksum64_stream *sum; /* of the block that .at is in */
+	uint8_t *chunk;
+};
+
+static int feed_fault(struct fault *fault)
+{
+	if (errno)
+		return fault_errno(fault, errno, "reading what is to be sent");
+	return fault_set(fault, FAULT_CANCELLED, NULL, "there is nothing to send any more");
+}
+
+/* Reads on, no further than to the end of the block. As feed_read. */
+static ssize_t read_on(struct passage *passage, void *buf, size_t len)
+{
+	uint64_t left = passage->part_size - passage->at % passage->part_size;
+	ssize_t got;
+
+	if (len > left)
+		len = (size_t)left;
+	if (passage->at % passage->part_size == 0)
+		checksum64_stream_begin(passage->sum);
+	got = feed_read(passage->upload->feed, buf, len, passage->at);
+	if (got > 0) {
+		checksum64_stream_update(passage->sum, buf, (size_t)got);
+		passage->at += (uint64_t)got;
+	}
+	return got;
+}
+
+/* Whether a block has just ended; which, and its checksum. */
+static bool block_ended(const struct passage *passage, size_t *block, char digest[17])
+{
+	if (passage->at == 0 || passage->at % passage->part_size != 0)
+		return false;
+	*block = (size_t)(passage->at / passage->part_size - 1);
+	snprintf(digest, 17, "%016" PRIx64, checksum64_stream_end(passage->sum));
+	return true;
+}
+
+static ssize_t next_bytes(void *ctx, void *buf, size_t len, struct fault *fault)
+{
+	struct passage *passage = (struct passage *)ctx;
+	const struct driver_upload *upload = passage->upload;
+	char digest[17];
+	size_t block;
+	ssize_t got;
+
+	if (passage->at > passage->counted) {
+		upload->sent(upload->ctx, passage->at - passage->counted);
+		passage->counted = passage->at;
+		if (block_ended(passage, &block, digest))
+			journal_add(upload->journal, block, digest);
+	}
+	got = read_on(passage, buf, len);
+	return got < 0 ? feed_fault(fault) : got;
+}
+
+/* ---- going on ----------------------------------------------------------------------------------
+ */
+
+static size_t known_blocks(const struct journal *journal)
+{
+	size_t known = 0;
+
+	while (journal_part(journal, known))
+		known++;
+	return known;
+}
+
+/* What the server has is compared with what is here. */
+struct comparison {
+	struct passage *passage;
+	uint64_t at;
+	bool differs;
+	int error; /* of reading here */
+};
+
+static int compare(void *ctx, const void *data, size_t len)
+{
+	struct comparison *comparison = (struct comparison *)ctx;
+	struct passage *passage = comparison->passage;
+	const uint8_t *there = (const uint8_t *)data;
+
+	while (len) {
+		size_t want = len < CHUNK ? len : CHUNK;
+		ssize_t got =
+			feed_read(passage->upload->feed, passage->chunk, want, comparison->at);
+
+		if (got < 0)
+			comparison->error = errno ? errno : -1;
+		else if (got == 0 || memcmp(passage->chunk, there, (size_t)got) != 0)
+			comparison->differs = true;
+		if (comparison->error || comparison->differs)
+			return -1;
+		there += got;
+		len -= (size_t)got;
+		comparison->at += (uint64_t)got;
+	}
+	return 0;
+}
+
+/* 1: the server's bytes are ours; 0: they are not; -1 with the fault. */
+static int same_there(struct passage *passage, const struct sftp_resume *plan)
+{
+	struct comparison comparison = {passage, plan->compare, false, 0};
+
+	if (sftp_read(passage->store->sftp, passage->temporary, plan->compare,
+		      plan->offset - plan->compare, compare, &comparison, passage->fault) == 0)
+		return 1;
+	if (comparison.error) {
+		errno = comparison.error > 0 ? comparison.error : 0;
+		return feed_fault(passage->fault);
+	}
+	return comparison.differs || passage->fault->kind == FAULT_DAMAGED ? 0 : -1;
+}
+
+/* Reads the feed up to an offset. 1: its blocks are those of the journal; 0: they are not; -1. */
+static int same_here(struct passage *passage, uint64_t offset)
+{
+	struct journal *journal = passage->upload->journal;
+	char digest[17];
+	size_t block;
+
+	while (passage->at < offset) {
+		uint64_t left = offset - passage->at;
+		ssize_t got = read_on(passage, passage->chunk, left < CHUNK ? (size_t)left : CHUNK);
+		const char *known;
+
+		if (got < 0)
+			return feed_fault(passage->fault);
+		if (got == 0)
+			return 0;
+		if (!block_ended(passage, &block, digest))
+			continue;
+		known = journal_part(journal, block);
+		if (!known)
+			journal_add(journal, block, digest);
+		else if (strcmp(known, digest) != 0)
+			return 0;
+	}
+	return 1;
+}
+
+/* Whether the temporary has stopped growing. 1, 0 with a fault for another attempt, or -1. */
+static int settled(struct passage *passage, uint64_t expected)
+{
+	const struct timespec pause = {0, SETTLE_MS * 1000000L};
+	uint64_t size = 0;
+
+	nanosleep(&pause, NULL);
+	if (sftp_stat(passage->store->sftp, passage->temporary, &size, NULL, passage->fault) != 0)
+		return -1;
+	if (size == expected)
+		return 0;
+	return fault_set(passage->fault, FAULT_TRANSIENT, NULL,
+			 "%s: an earlier connection still writes to it", passage->temporary);
+}
+
+/* Finds where to go on, and brings the feed there. 0 is from the beginning. */
+static int find_offset(struct passage *passage, uint64_t *offset)
+{
+	const struct driver_upload *upload = passage->upload;
+	struct sftp_resume plan;
+	uint64_t size = 0;
+	int same;
+
+	*offset = 0;
+	if (sftp_stat(passage->store->sftp, passage->temporary, &size, NULL, passage->fault) != 0)
+		return passage->fault->kind == FAULT_ABSENT ? 0 : -1;
+	plan = sftp_resume_plan(size, passage->part_size, known_blocks(upload->journal));
+	if (plan.offset == 0)
+		return 0;
+	same = same_there(passage, &plan);
+	if (same > 0)
+		same = same_here(passage, plan.offset);
+	if (same > 0)
+		same = settled(passage, plan.offset) == 0 ? 1 : -1;
+	if (same < 0)
+		return -1;
+	if (same > 0) {
+		*offset = plan.offset;
+		passage->counted = plan.offset;
+		upload->sent(upload->ctx, plan.offset);
+	} else {
+		passage->at = 0;
+	}
+	return 0;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------
+ */
+
+/* Looks at what has arrived: it must be all, and no more. */
+static int check_size(const struct passage *passage)
+{
+	const struct sftp_command remove = {
+		.verb = "rm", .path = passage->temporary, .may_fail = true};
+	struct fault ignored = {0};
+	uint64_t size = 0;
+
+	if (sftp_stat(passage->store->sftp, passage->temporary, &size, NULL, passage->fault) != 0)
+		return -1;
+	if (size == passage->at)
+		return 0;
+	sftp_run(passage->store->sftp, &remove, 1, &ignored);
+	journal_begin(passage->upload->journal, "", passage->part_size);
+	return fault_set(passage->fault, FAULT_TRANSIENT, NULL,
+			 "%s has %" PRIu64 " bytes after %" PRIu64 " were written",
+			 passage->temporary, size, passage->at);
+}
+
+/* Sends what is left, and gives it its name. What fits in one block is not looked at again: the
+ * server has acknowledged each byte, at its offset. */
+static int send_and_place(struct passage *passage, uint64_t offset, bool anew)
+{
+	struct sftp_store *store = passage->store;
+	const struct sftp_command remove = {
+		.verb = "rm", .path = passage->temporary, .may_fail = true};
+	bool small = feed_limit(passage->upload->feed) <= passage->part_size && offset == 0;
+	struct sftp_placing placing;
+	struct sftp_upload upload = {
+		.path = passage->temporary, .offset = offset, .next = next_bytes, .ctx = passage};
+
+	sftp_placing_plan(store, passage->temporary, passage->upload->key, &placing);
+	upload.before = &remove;
+	upload.before_count = anew ? 1 : 0;
+	upload.after = placing.commands;
+	upload.after_count = small ? placing.count : 0;
+	if (sftp_upload(store->sftp, &upload, passage->fault) != 0)
+		return -1;
+	if (!small && (check_size(passage) != 0 ||
+		       sftp_run(store->sftp, placing.commands, placing.count, passage->fault) != 0))
+		return -1;
+	sftp_placing_done(store, passage->upload->key);
+	return 0;
+}
+
+/* One attempt, from where the journal and the server say. */
+static int pass(struct passage *passage)
+{
+	struct journal *journal = passage->upload->journal;
+	uint64_t begun = journal_part_size(journal);
+	uint64_t offset = 0;
+
+	passage->at = 0;
+	passage->counted = 0;
+	passage->part_size = begun ? begun : passage->upload->part_size;
+	if (begun && find_offset(passage, &offset) != 0)
+		return -1;
+	/* Without blocks there is nothing to go on with. */
+	if (offset == 0 && (begun || feed_limit(passage->upload->feed) > passage->part_size)) {
+		passage->part_size = passage->upload->part_size;
+		journal_begin(journal, "", passage->part_size);
+	}
+	memset(passage->fault, 0, sizeof(*passage->fault));
+	return send_and_place(passage, offset, begun && offset == 0);
+}
+
+/* A second attempt if directories were missing. */
+static int pass_twice(struct passage *passage)
+{
+	struct fault *fault = passage->fault;
+
+	if (pass(passage) == 0)
+		return 0;
+	if (fault->kind != FAULT_ABSENT)
+		return -1;
+	if (sftp_make_rooms(passage->store, fault) != 0)
+		return -1;
+	if (pass(passage) == 0)
+		return 0;
+	if (fault->kind == FAULT_ABSENT)
+		fault_set(fault, FAULT_NO_STORE, "make one with: git brevis store init URL",
+			  "the store's directory is not there");
+	return -1;
+}
+
+int sftp_put(void *state, const struct driver_upload *upload, struct fault *fault)
+{
+	struct sftp_store *store = (struct sftp_store *)state;
+	const char *name = strrchr(upload->key, '/');
+	char temporary[SFTP_PATH_SIZE];
+	struct passage passage = {
+		.store = store, .upload = upload, .fault = fault, .temporary = temporary};
+	int result = -1;
+
+	snprintf(temporary, sizeof(temporary), "tmp/%s.%s", name ? name + 1 : upload->key,
+		 journal_token(upload->journal));
+	passage.sum = checksum64_stream_new();
+	passage.chunk = malloc(CHUNK);
+	if (!passage.sum || !passage.chunk) {
+		fault_nomem(fault);
+		goto out;
+	}
+	result = pass_twice(&passage);
+	if (result != 0)
+		result = sftp_settle(store, temporary, upload->key, fault);
+	/* A cut connection and a full disk look alike in the midst of writing. */
+	if (result != 0 && (fault->kind == FAULT_READ_ONLY || passage.counted > 0))
+		sftp_diagnose(store->sftp, fault);
+out:
+	checksum64_stream_free(passage.sum);
+	free(passage.chunk);
+	return result;
+}

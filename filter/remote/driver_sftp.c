@@ -149,6 +149,12 @@ int sftp_settle(struct sftp_store *store, const char *temporary, const char *key
 	return 0;
 }
 
+int sftp_no_store(struct fault *fault)
+{
+	return fault_set(fault, FAULT_NO_STORE, "make one with: git brevis store init URL",
+			 "the store's directory is not there");
+}
+
 int sftp_make_rooms(struct sftp_store *store, struct fault *fault)
 {
 	static const struct sftp_command commands[] = {
@@ -199,18 +205,47 @@ static int put_bytes(void *state, const char *key, const void *data, size_t len,
 	if (sftp_upload(store->sftp, &upload, fault) == 0 ||
 	    sftp_settle(store, temporary, key, fault) == 0)
 		return 0;
-	if (fault->kind == FAULT_READ_ONLY)
-		sftp_diagnose(store->sftp, fault);
+	if (fault->kind == FAULT_ABSENT)
+		return sftp_no_store(fault);
+	sftp_diagnose(store->sftp, fault);
+	return -1;
+}
+
+/* Says why a directory is not there: as the server does when it is to be made once more. */
+static int missing_fault(struct sftp_store *store, struct fault *fault)
+{
+	static const struct sftp_command room = {.verb = "mkdir", .path = "tmp"};
+	static const struct sftp_command root = {.verb = "mkdir", .path = ""};
+
+	if (sftp_run(store->sftp, &room, 1, fault) == 0)
+		return 0;
+	if (fault->kind != FAULT_ABSENT)
+		return -1;
+	if (sftp_run(store->sftp, &root, 1, fault) == 0 || fault->kind == FAULT_ABSENT)
+		fault_set(fault, FAULT_NO_STORE,
+			  "make that directory on the server, or choose one below a directory of "
+			  "yours (sftp://HOST/~/PATH)",
+			  "the store's directory cannot be made: those above it are missing");
 	return -1;
 }
 
 static int create(void *state, struct fault *fault)
 {
 	struct sftp_store *store = (struct sftp_store *)state;
+	struct buffer names = BUFFER_INIT;
+	int result = sftp_make_root(store->sftp, fault);
 
-	if (sftp_make_root(store->sftp, fault) != 0)
-		return -1;
-	return sftp_make_rooms(store, fault);
+	if (result == 0)
+		result = sftp_make_rooms(store, fault);
+	/* What was there cannot be told from what could not be made. */
+	if (result == 0)
+		result = sftp_list(store->sftp, TEMPORARIES, false, &names, fault);
+	if (result != 0 && fault->kind == FAULT_ABSENT)
+		result = missing_fault(store, fault);
+	if (result != 0 && fault->kind == FAULT_READ_ONLY)
+		sftp_diagnose(store->sftp, fault);
+	buffer_release(&names);
+	return result;
 }
 
 /* ---- listing and removing ----------------------------------------------------------------------

@@ -40,6 +40,9 @@ int sftp_put(void *state, const struct driver_upload *upload, struct fault *faul
 int sftp_settle(struct sftp_store *store, const char *temporary, const char *key,
 		struct fault *fault);
 
+/** The store's directory is missing. Returns -1. */
+int sftp_no_store(struct fault *fault);
+
 /** Makes the directories tmp and objects, if the store's own is there. */
 int sftp_make_rooms(struct sftp_store *store, struct fault *fault);
 

@@ -31,9 +31,14 @@ struct passage {
 	const struct driver_upload *upload;
 	struct fault *fault;
 	const char *temporary;
+	uint64_t part_wanted; /* for an upload that begins */
 	uint64_t part_size;
-	uint64_t at;                   /* what was read of the feed, and went into .sum */
-	uint64_t counted;              /* what the server has */
+	uint64_t base;    /* where this attempt began */
+	uint64_t at;      /* what was read of the feed, and went into .sum */
+	uint64_t counted; /* what was told to have arrived */
+	bool pending;     /* a block was given to its end, but not acknowledged: */
+	size_t block;
+	char digest[17];
 	struct checksum64_stream *sum; /* of the block that .at is in */
 	uint8_t *chunk;
 };
@@ -73,21 +78,36 @@ static bool block_ended(const struct passage *passage, size_t *block, char diges
 	return true;
 }
 
+/* Tells of what is there, once. */
+static void count(struct passage *passage, uint64_t there)
+{
+	if (there <= passage->counted)
+		return;
+	passage->upload->sent(passage->upload->ctx, there - passage->counted);
+	passage->counted = there;
+}
+
+/* Blocks are remembered when they are acknowledged to their end. Another does not end before that,
+ * for they are larger than what may be on its way. */
+static void acknowledged(void *ctx, uint64_t bytes)
+{
+	struct passage *passage = (struct passage *)ctx;
+	uint64_t there = passage->base + bytes;
+
+	count(passage, there);
+	if (!passage->pending || there / passage->part_size <= passage->block)
+		return;
+	journal_add(passage->upload->journal, passage->block, passage->digest);
+	passage->pending = false;
+}
+
 static ssize_t next_bytes(void *ctx, void *buf, size_t len, struct fault *fault)
 {
 	struct passage *passage = (struct passage *)ctx;
-	const struct driver_upload *upload = passage->upload;
-	char digest[17];
-	size_t block;
-	ssize_t got;
+	ssize_t got = read_on(passage, buf, len);
 
-	if (passage->at > passage->counted) {
-		upload->sent(upload->ctx, passage->at - passage->counted);
-		passage->counted = passage->at;
-		if (block_ended(passage, &block, digest))
-			journal_add(upload->journal, block, digest);
-	}
-	got = read_on(passage, buf, len);
+	if (got > 0)
+		passage->pending |= block_ended(passage, &passage->block, passage->digest);
 	return got < 0 ? feed_fault(fault) : got;
 }
 
@@ -215,8 +235,8 @@ static int find_offset(struct passage *passage, uint64_t *offset)
 		return -1;
 	if (same > 0) {
 		*offset = plan.offset;
-		passage->counted = plan.offset;
-		upload->sent(upload->ctx, plan.offset);
+		passage->base = plan.offset;
+		count(passage, plan.offset);
 	} else {
 		passage->at = 0;
 	}
@@ -254,8 +274,11 @@ static int send_and_place(struct passage *passage, uint64_t offset, bool anew)
 		.verb = "rm", .path = passage->temporary, .may_fail = true};
 	bool small = feed_limit(passage->upload->feed) <= passage->part_size && offset == 0;
 	struct sftp_placing placing;
-	struct sftp_upload upload = {
-		.path = passage->temporary, .offset = offset, .next = next_bytes, .ctx = passage};
+	struct sftp_upload upload = {.path = passage->temporary,
+				     .offset = offset,
+				     .next = next_bytes,
+				     .acknowledged = acknowledged,
+				     .ctx = passage};
 
 	sftp_placing_plan(store, passage->temporary, passage->upload->key, &placing);
 	upload.before = &remove;
@@ -264,6 +287,7 @@ static int send_and_place(struct passage *passage, uint64_t offset, bool anew)
 	upload.after_count = small ? placing.count : 0;
 	if (sftp_upload(store->sftp, &upload, passage->fault) != 0)
 		return -1;
+	acknowledged(passage, passage->at - passage->base);
 	if (!small && (check_size(passage) != 0 ||
 		       sftp_run(store->sftp, placing.commands, placing.count, passage->fault) != 0))
 		return -1;
@@ -279,13 +303,14 @@ static int pass(struct passage *passage)
 	uint64_t offset = 0;
 
 	passage->at = 0;
-	passage->counted = 0;
-	passage->part_size = begun ? begun : passage->upload->part_size;
+	passage->base = 0;
+	passage->pending = false;
+	passage->part_size = begun ? begun : passage->part_wanted;
 	if (begun && find_offset(passage, &offset) != 0)
 		return -1;
 	/* Without blocks there is nothing to go on with. */
 	if (offset == 0 && (begun || feed_limit(passage->upload->feed) > passage->part_size)) {
-		passage->part_size = passage->upload->part_size;
+		passage->part_size = passage->part_wanted;
 		journal_begin(journal, "", passage->part_size);
 	}
 	memset(passage->fault, 0, sizeof(*passage->fault));
@@ -305,10 +330,7 @@ static int pass_twice(struct passage *passage)
 		return -1;
 	if (pass(passage) == 0)
 		return 0;
-	if (fault->kind == FAULT_ABSENT)
-		fault_set(fault, FAULT_NO_STORE, "make one with: git brevis store init URL",
-			  "the store's directory is not there");
-	return -1;
+	return fault->kind == FAULT_ABSENT ? sftp_no_store(fault) : -1;
 }
 
 int sftp_put(void *state, const struct driver_upload *upload, struct fault *fault)
@@ -318,10 +340,14 @@ int sftp_put(void *state, const struct driver_upload *upload, struct fault *faul
 	char temporary[SFTP_PATH_SIZE];
 	struct passage passage = {
 		.store = store, .upload = upload, .fault = fault, .temporary = temporary};
+	const struct sftp_command remove = {.verb = "rm", .path = temporary, .may_fail = true};
+	struct fault ignored = {0};
 	int result = -1;
 
 	snprintf(temporary, sizeof(temporary), "tmp/%s.%s", name ? name + 1 : upload->key,
 		 journal_token(upload->journal));
+	passage.part_wanted =
+		upload->part_size > SFTP_ON_ITS_WAY ? upload->part_size : SFTP_ON_ITS_WAY;
 	passage.sum = checksum64_stream_new();
 	passage.chunk = malloc(CHUNK);
 	if (!passage.sum || !passage.chunk) {
@@ -332,8 +358,11 @@ int sftp_put(void *state, const struct driver_upload *upload, struct fault *faul
 	if (result != 0)
 		result = sftp_settle(store, temporary, upload->key, fault);
 	/* A cut connection and a full disk look alike in the midst of writing. */
-	if (result != 0 && (fault->kind == FAULT_READ_ONLY || passage.counted > 0))
+	if (result != 0 && (fault->kind == FAULT_READ_ONLY || passage.at > 0))
 		sftp_diagnose(store->sftp, fault);
+	/* Of what nobody can go on with nothing is to be left on a full disk. */
+	if (result != 0 && fault->kind == FAULT_NO_SPACE && journal_part_size(upload->journal) == 0)
+		sftp_run(store->sftp, &remove, 1, &ignored);
 out:
 	checksum64_stream_free(passage.sum);
 	free(passage.chunk);

@@ -90,6 +90,8 @@ static int watch(void *ctx, curl_off_t down_size, curl_off_t down, curl_off_t up
 	if (down + up != request->moved) {
 		request->moved = down + up;
 		request->moved_at = now;
+		if (request->upload && request->upload->acknowledged)
+			request->upload->acknowledged(request->upload->ctx, (uint64_t)up);
 	}
 	request->too_slow = limit && now - request->moved_at > (uint64_t)limit * 1000;
 	return request->too_slow;
@@ -199,6 +201,8 @@ const char *sftp_remedy(enum fault_kind kind)
 	switch (kind) {
 	case FAULT_READ_ONLY:
 		return "let this user write to the store's directory on the server";
+	case FAULT_DENIED:
+		return "let this user read the store's files on the server";
 	case FAULT_NO_SPACE:
 		return "make room in the store and try again";
 	case FAULT_TRANSIENT:
@@ -208,20 +212,17 @@ const char *sftp_remedy(enum fault_kind kind)
 	}
 }
 
-/* Whether the server told why it failed. */
-static bool told_by_server(CURLcode code, const struct sftp_request *request)
+/* The kind of a failure that libcurl lays at the door of ssh or the server. */
+static enum fault_kind kind_of_failure(const struct sftp_request *request)
 {
-	switch (code) {
-	case CURLE_QUOTE_ERROR:
-	case CURLE_REMOTE_FILE_NOT_FOUND:
-	case CURLE_REMOTE_ACCESS_DENIED:
-	case CURLE_REMOTE_DISK_FULL:
-	case CURLE_REMOTE_FILE_EXISTS:
-	case CURLE_SSH:
-		return *request->details && connected(request->handle);
-	default:
-		return false;
-	}
+	enum fault_kind kind = FAULT_TRANSIENT;
+
+	if (*request->details && connected(request->handle))
+		kind = kind_of_words(request->details);
+	/* What was only to be read does not have to be writable. */
+	if (kind == FAULT_READ_ONLY && !request->upload && !request->before)
+		kind = FAULT_DENIED;
+	return kind;
 }
 
 /* Describes why a request failed. */
@@ -230,31 +231,36 @@ static int request_fault(const struct sftp_request *request, CURLcode code, enum
 	struct fault *fault = request->fault;
 	const char *details = *request->details ? request->details : curl_easy_strerror(code);
 	enum fault_kind kind = FAULT_TRANSIENT;
+	char doing[FAULT_TEXT_SIZE / 2];
 
 	if (sftp_access_fault(&request->sftp->access, code, request->details, host, fault) != 0)
 		return -1;
-	if (code == CURLE_ABORTED_BY_CALLBACK && request->too_slow)
-		return fault_set(fault, FAULT_TRANSIENT, sftp_remedy(FAULT_TRANSIENT),
-				 "%s %s: no byte has moved for %u s", request->doing, request->path,
-				 request->sftp->access.settings->idle_timeout_s);
-	/* Who gives the bytes has said why. */
-	if (code == CURLE_ABORTED_BY_CALLBACK)
+	snprintf(doing, sizeof(doing), "%s %s", request->doing,
+		 *request->path ? request->path : "the store's directory");
+	switch (code) {
+	case CURLE_ABORTED_BY_CALLBACK:
+		if (request->too_slow)
+			fault_set(fault, kind, sftp_remedy(kind), "%s: no byte has moved for %u s",
+				  doing, request->sftp->access.settings->idle_timeout_s);
+		/* Else who gives the bytes has said why. */
 		return -1;
-	if (code == CURLE_WRITE_ERROR)
-		return fault_set(fault, FAULT_CANCELLED, NULL, "%s %s: stopped", request->doing,
-				 request->path);
-	if (code == CURLE_OUT_OF_MEMORY)
-		return fault_nomem(fault);
-	if (code == CURLE_BAD_DOWNLOAD_RESUME)
-		kind = FAULT_DAMAGED; /* it ends before the range begins */
-	else if (told_by_server(code, request))
-		kind = kind_of_words(details);
-	if (kind == FAULT_READ_ONLY && !request->upload && !request->before)
-		return fault_set(fault, FAULT_DENIED,
-				 "let this user read the store's files on the server", "%s %s: %s",
-				 request->doing, request->path, details);
-	return fault_set(fault, kind, sftp_remedy(kind), "%s %s: %s", request->doing, request->path,
-			 details);
+	case CURLE_WRITE_ERROR:
+		return fault_set(fault, FAULT_CANCELLED, NULL, "%s: stopped", doing);
+	case CURLE_BAD_DOWNLOAD_RESUME:
+		return fault_set(fault, FAULT_DAMAGED, NULL, "%s: it ends before", doing);
+	case CURLE_QUOTE_ERROR:
+	case CURLE_REMOTE_FILE_NOT_FOUND:
+	case CURLE_REMOTE_ACCESS_DENIED:
+	case CURLE_REMOTE_DISK_FULL:
+	case CURLE_REMOTE_FILE_EXISTS:
+	case CURLE_SSH:
+		kind = kind_of_failure(request);
+		return fault_set(fault, kind, sftp_remedy(kind), "%s: %s", doing, details);
+	case CURLE_FAILED_INIT: /* cut before the session was there */
+		return fault_set(fault, kind, sftp_remedy(kind), "%s: %s", doing, details);
+	default:
+		return network_fault(code, details, doing, fault);
+	}
 }
 
 int sftp_request_perform(struct sftp_request *request)

@@ -52,8 +52,10 @@ struct sftp_upload {
 	 * end, wherever that is. */
 	uint64_t offset;
 	/** Gives the next bytes, at most len: how many; 0 at the end; -1 to stop, with *fault. May
-	 * wait as long as it likes. When it is called, the server has all that it gave before. */
+	 * wait as long as it likes. */
 	ssize_t (*next)(void *ctx, void *buf, size_t len, struct fault *fault);
+	/** Told how many of them the server has acknowledged by now, all in all. May be NULL. */
+	void (*acknowledged)(void *ctx, uint64_t bytes);
 	void *ctx;
 	const struct sftp_command *before; /* run before it, before_count of them, */
 	size_t before_count;

@@ -384,7 +384,9 @@ static int denied_fault(const struct sftp_access *access, struct fault *fault)
 		"file: git config --global brevis.sftp.key FILE; RSA keys need SHA-1 here, "
 		"which servers refuse by now",
 		"%s does not let %s in: tried %s%.*s", access->host, access->user,
-		*tried ? tried : "nothing, there is neither an SSH agent nor a key file",
+		*tried                  ? tried
+		: access->unusable.size ? "nothing"
+					: "nothing, there is neither an SSH agent nor a key file",
 		(int)access->unusable.size,
 		access->unusable.size ? (const char *)access->unusable.data : "");
 }

@@ -5,7 +5,8 @@
 
 #include "filter/remote/network_sftp_private.h"
 
-/* What is sent before libcurl waits for the server; it takes no more. */
+/* What may be on its way to the server, libcurl takes no more. It asks for the next bytes when all
+ * but a 32nd is acknowledged. */
 #define WRITE_SIZE (2L << 20)
 
 /* With less room than this a failure to write is for want of it. */

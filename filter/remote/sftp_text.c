@@ -6,10 +6,6 @@
 /* Words of a long entry after its size: month, day, time or year, name. */
 #define WORDS_AFTER_SIZE 4
 
-/* What may have arrived of a block that was not acknowledged: that block, and as much as is sent at
- * a time. */
-#define IN_FLIGHT ((uint64_t)4 << 20)
-
 bool sftp_next_line(const char **text, const char *end, const char **line, size_t *len)
 {
 	const char *line_end;
@@ -76,7 +72,8 @@ struct sftp_resume sftp_resume_plan(uint64_t remote_size, uint64_t part_size, si
 	struct sftp_resume plan = {0, 0};
 	uint64_t blocks = part_size ? remote_size / part_size : 0;
 
-	if (known == 0 || blocks < known || remote_size - known * part_size > part_size + IN_FLIGHT)
+	if (known == 0 || blocks < known ||
+	    remote_size - known * part_size > part_size + SFTP_ON_ITS_WAY)
 		return plan;
 	plan.offset = remote_size;
 	plan.compare = (known - 1) * part_size;

@@ -23,6 +23,10 @@ struct sftp_entry {
  */
 bool sftp_entry_parse(const char *line, size_t len, struct sftp_entry *out);
 
+/** More than what was given to be sent, but is not acknowledged: 2 MiB that libcurl takes, and what
+ * is left of those before. Blocks of an upload are not smaller. */
+#define SFTP_ON_ITS_WAY ((uint64_t)4 << 20)
+
 /** How an upload goes on. */
 struct sftp_resume {
 	uint64_t offset;  /* 0: from the beginning */

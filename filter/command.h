@@ -42,6 +42,7 @@ int verb_smudge(const struct command *self, int argc, char **argv);
 int verb_stats(const struct command *self, int argc, char **argv);
 int verb_status(const struct command *self, int argc, char **argv);
 int verb_track(const struct command *self, int argc, char **argv);
+int verb_transfer(const struct command *self, int argc, char **argv);
 int verb_uninstall(const struct command *self, int argc, char **argv);
 int verb_untrack(const struct command *self, int argc, char **argv);
 int verb_verify(const struct command *self, int argc, char **argv);

@@ -48,6 +48,7 @@ const struct command commands[] = {
 	{"clean", "clean [PATH] <CONTENT", "git's clean filter for one file", verb_clean},
 	{"smudge", "smudge [PATH] <POINTER", "git's smudge filter for one file", verb_smudge},
 	{"filter-process", "filter-process", "git's filter for many files", verb_filter_process},
+	{"transfer", "transfer [--multipart]", "git-lfs's agent for stores", verb_transfer},
 	{"hook", "hook NAME [ARGUMENT...]", "what git's hooks run", verb_hook},
 	{"version", "version", "print the version", verb_version},
 	{"help", "help [VERB]", "list the verbs, or say how one is used", verb_help},

@@ -295,6 +295,12 @@ struct brevis_encode_options {
 	bool write_checks;
 
 	/**
+	 * Nobody will call the archive by its SHA-256: it is not computed, and zeros in the
+	 * summary.
+	 */
+	bool unnamed;
+
+	/**
 	 * For measuring: new records are not decoded again, no digest is computed (those in the
 	 * summary and in the archive are zeros), and pieces that repeat are not found.
 	 */
@@ -321,7 +327,7 @@ struct brevis_encode_summary {
 	char why_unproven[256];
 
 	uint64_t archive_size;
-	uint8_t archive_sha256[BREVIS_SHA256_SIZE];
+	uint8_t archive_sha256[BREVIS_SHA256_SIZE]; /* unless options->unnamed */
 	enum brevis_layout layout;
 	uint64_t records;
 	uint64_t records_reused; /* copied from known archives */

@@ -3,7 +3,7 @@
  * The pipeline from a file to its archive. The calling thread cuts the stream into pieces and
  * recognises those that are known; workers, of which it is one, turn the others into records, and
  * prove each by decoding it; the calling thread writes the records in source order. Two hashers
- * beside all that make the SHA-256 of the original and of the archive.
+ * beside all that make the SHA-256 of the original and, if anybody wants it, of the archive.
  *
  *     following:  the input equals the beginning of a known archive; pieces are only compared
  *         |  the first piece that differs, or the end of the input
@@ -69,6 +69,7 @@ int brevis_encoder_new(const struct brevis_encode_options *options, brevis_write
 	e->ctx = ctx;
 	e->phase = options->known_count > 0 ? FOLLOWING : GATHERING;
 	e->write_checks = options->write_checks;
+	e->unnamed = options->unnamed;
 	e->codec_only = options->codec_only;
 	e->input_stays = options->input_stays;
 	e->original_sha256 = options->original_sha256;
@@ -166,7 +167,7 @@ static int submit_window(struct brevis_encoder *e, struct brevis_error *err)
 static struct archive_hash hash_of(const struct brevis_encoder *e)
 {
 	return (struct archive_hash){
-		.wanted = !e->codec_only,
+		.wanted = !e->codec_only && !e->unnamed,
 		.threaded = e->threads > 1,
 		.keyed = !e->codec_only && !e->write_checks,
 	};

@@ -41,6 +41,7 @@ struct brevis_encoder {
 	struct hasher *hasher;      /* of the original; NULL: nobody wants its digest */
 	const uint8_t *original_sha256;
 	bool write_checks;
+	bool unnamed;
 	bool codec_only;
 	uint64_t pieces; /* so far, if there is only the codec */
 	bool input_stays;

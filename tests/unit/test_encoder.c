@@ -66,6 +66,26 @@ static void test_summary(void **state)
 	encoding_release(&e);
 }
 
+/* Without a name it is the same archive. */
+static void test_unnamed(void **state)
+{
+	static const uint8_t none[BREVIS_SHA256_SIZE];
+	struct brevis_encode_options options = {.unnamed = true};
+	struct encoding named = encode("content", 7, NULL);
+	struct encoding unnamed = encode("content", 7, &options);
+
+	(void)state;
+	assert_memory_equal(unnamed.summary.archive_sha256, none, sizeof(none));
+	assert_memory_not_equal(named.summary.archive_sha256, none, sizeof(none));
+	assert_memory_equal(unnamed.summary.original_sha256, named.summary.original_sha256,
+			    BREVIS_SHA256_SIZE);
+	assert_int_equal(unnamed.archive.bytes.size, named.archive.bytes.size);
+	assert_memory_equal(unnamed.archive.bytes.data, named.archive.bytes.data,
+			    named.archive.bytes.size);
+	encoding_release(&named);
+	encoding_release(&unnamed);
+}
+
 /* Opaque content of more than one piece. */
 static void test_large_opaque(void **state)
 {
@@ -559,13 +579,21 @@ static void test_forged_duplicates(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_small_inputs),   TEST(test_summary),
-		TEST(test_large_opaque),   TEST(test_checkpoint),
-		TEST(test_chunks),         TEST(test_duplicates_are_stored_once),
-		TEST(test_every_cut),      TEST(test_trailing_bytes),
-		TEST(test_notes),          TEST(test_large_header),
-		TEST(test_failing_writes), TEST(test_misuse),
-		TEST(test_abandoned),      TEST(test_forged_duplicates),
+		TEST(test_small_inputs),
+		TEST(test_summary),
+		TEST(test_unnamed),
+		TEST(test_large_opaque),
+		TEST(test_checkpoint),
+		TEST(test_chunks),
+		TEST(test_duplicates_are_stored_once),
+		TEST(test_every_cut),
+		TEST(test_trailing_bytes),
+		TEST(test_notes),
+		TEST(test_large_header),
+		TEST(test_failing_writes),
+		TEST(test_misuse),
+		TEST(test_abandoned),
+		TEST(test_forged_duplicates),
 	};
 
 	seed_init("test_encoder");

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "filter/agent/download.h"
+#include "filter/agent/hub.h"
 #include "filter/agent/incoming.h"
 #include "filter/agent/protocol.h"
 #include "filter/agent/transfer_log.h"
@@ -32,6 +33,7 @@ struct session {
 	struct location location;
 	struct meter meter;
 	struct transfer transfer;
+	struct hub hub;     /* multipart: instead of a store */
 	struct fault fault; /* of the whole session, if it has a kind */
 	bool is_broken;     /* git-lfs does not listen */
 };
@@ -75,11 +77,15 @@ static int begin(struct session *s, const struct agent_event *event)
 		repository_config_bool(s->ws.repository, "brevis.store.compress", true);
 	if (!event->is_upload)
 		incoming_sweep(repository_lfs_dir(s->ws.repository));
+	if (s->multipart)
+		return hub_open(&s->hub, &s->settings, repository_lfs_dir(s->ws.repository),
+				&s->meter, &s->fault);
 	return open_store(s, event);
 }
 
 static void end(struct session *s)
 {
+	hub_close(&s->hub);
 	store_close(s->transfer.store);
 	if (s->has_location)
 		location_release(&s->location);
@@ -104,8 +110,8 @@ static int answer_fault(struct session *s, const struct agent_event *event,
 	char *where = NULL;
 	int result;
 
-	if (asprintf(&where, "%s%s%.2s/%.2s/%s", store ? store : "",
-		     store ? ": objects/" : "objects/", oid, oid + 2, oid) < 0)
+	if (!s->multipart && asprintf(&where, "%s%s%.2s/%.2s/%s", store ? store : "",
+				      store ? ": objects/" : "objects/", oid, oid + 2, oid) < 0)
 		where = NULL;
 	if (s->ws.repository)
 		transfer_log_add(repository_lfs_dir(s->ws.repository), event_name(event),
@@ -127,6 +133,8 @@ static int check_store(struct session *s)
 static int transfer_object(struct session *s, const struct agent_event *event, char **path,
 			   struct fault *fault)
 {
+	if (s->multipart && !s->fault.kind)
+		return hub_transfer(&s->hub, event, path, fault);
 	if (check_store(s) != 0) {
 		*fault = s->fault;
 		return -1;

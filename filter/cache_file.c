@@ -15,24 +15,41 @@ int cache_directory_open(const char *path)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+/* Makes one directory, unless it is there. What is above may well be there in places where nothing
+ * can be made: that is no failure yet, but the cause of a later one, and kept in *refused. */
+static int make_directory(const char *path, int *refused)
+{
+	if (mkdir(path, 0777) == 0 || errno == EEXIST)
+		return 0;
+	if (errno == EROFS || errno == EACCES) {
+		*refused = errno;
+		return 0;
+	}
+	if (errno == ENOENT && *refused)
+		errno = *refused;
+	return -1;
+}
+
 int cache_directory_make(const char *path)
 {
 	char *copy = strdup(path);
 	char *slash;
+	int refused = 0;
 	int fd = -1;
 
 	if (!copy)
 		return -1;
 	for (slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
-		/* What is above may well be there, in places where nothing can be made. */
-		if (mkdir(copy, 0777) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
+		if (make_directory(copy, &refused) != 0)
 			goto out;
 		*slash = '/';
 	}
-	if (mkdir(copy, 0777) != 0 && errno != EEXIST)
+	if (make_directory(copy, &refused) != 0)
 		goto out;
 	fd = cache_directory_open(copy);
+	if (fd < 0 && errno == ENOENT && refused)
+		errno = refused;
 out:
 	free(copy);
 	return fd;

@@ -41,6 +41,7 @@ int verb_pull(const struct command *self, int argc, char **argv);
 int verb_smudge(const struct command *self, int argc, char **argv);
 int verb_stats(const struct command *self, int argc, char **argv);
 int verb_status(const struct command *self, int argc, char **argv);
+int verb_store(const struct command *self, int argc, char **argv);
 int verb_track(const struct command *self, int argc, char **argv);
 int verb_transfer(const struct command *self, int argc, char **argv);
 int verb_uninstall(const struct command *self, int argc, char **argv);

@@ -35,6 +35,8 @@ const struct command commands[] = {
 	 "download missing objects and write their work files", verb_pull},
 	{"fsck", "fsck [--objects] [--pointers] [--dry-run] [REVISION | A..B]... [PATH...]",
 	 "check objects and pointers", verb_fsck},
+	{"store", "store init URL | ls | verify | stats | gc [ARGUMENT...]",
+	 "keep objects without an LFS server: in a directory, by SSH, WebDAV or S3", verb_store},
 	{"inspect", "inspect [--nodes | --json] FILE", "show what an archive is made of",
 	 verb_inspect},
 	{"verify", "verify FILE...", "prove that archives restore what they promise", verb_verify},

@@ -5,7 +5,7 @@
 # shellcheck source=../support/lib.sh
 . "$(dirname "$0")/../support/lib.sh"
 
-verbs="install uninstall track untrack status ls-files stats checkout pull fsck inspect verify compress
+verbs="install uninstall track untrack status ls-files stats checkout pull fsck store inspect verify compress
 	decompress pointer env clean smudge filter-process version help"
 
 # ---- help and usage ----

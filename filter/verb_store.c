@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "filter/verb_store.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "filter/report.h"
+
+/* argv[0] of each is its second word. */
+static const struct command verbs[] = {
+	{"store init",
+	 "store init URL [--endpoint E] [--region R] [--addressing path|virtual] [--force]",
+	 "make a store, and have Git LFS keep this repository's objects in it", verb_store_init},
+	{"store ls", "store ls [-l] [--json]", "list the objects of the store", verb_store_ls},
+	{"store verify", "store verify [--all | OID...]",
+	 "download objects and prove them: those that HEAD needs", verb_store_verify},
+	{"store stats", "store stats [--json]", "say how much the store holds, and what it saves",
+	 verb_store_stats},
+	{"store gc", "store gc [--dry-run] [--older-than DAYS] [--unreferenced] [--yes]",
+	 "remove what broken uploads left", verb_store_gc},
+	{NULL, NULL, NULL, NULL}};
+
+/* The page on stdout, or the usage on stderr. */
+static int usage(const struct command *self, int asked_for)
+{
+	const struct command *verb;
+
+	if (!asked_for)
+		return command_usage(self, 0);
+	for (verb = verbs; verb->name; verb++)
+		printf("%s git brevis %s\n", verb == verbs ? "usage:" : "      ", verb->usage);
+	printf("\n%s\n\n", self->summary);
+	for (verb = verbs; verb->name; verb++)
+		printf("  %-14s %s\n", verb->name, verb->summary);
+	fputs(verb_store_page, stdout);
+	return EXIT_DONE;
+}
+
+int verb_store(const struct command *self, int argc, char **argv)
+{
+	const struct command *verb;
+
+	if (argc < 2)
+		return usage(self, 0);
+	if (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0)
+		return usage(self, 1);
+	for (verb = verbs; verb->name; verb++)
+		if (strcmp(verb->name + sizeof("store"), argv[1]) == 0)
+			return verb->run(verb, argc - 1, argv + 1);
+	report_error("store: there is no '%s'; it is init, ls, verify, stats or gc", argv[1]);
+	return usage(self, 0);
+}

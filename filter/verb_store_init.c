@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "filter/git_run.h"
+#include "filter/options.h"
+#include "filter/report.h"
+#include "filter/store_place.h"
+#include "filter/text.h"
+#include "filter/verb_store.h"
+
+struct initialisation {
+	struct store_place place;
+	const char *endpoint;
+	const char *region;
+	const char *addressing;
+	bool force;
+	char *base;   /* where relative paths count from */
+	char *file;   /* .lfsconfig */
+	char *wanted; /* value of lfs.url */
+};
+
+/* ---- .lfsconfig ------------------------------------------------------------------------------ */
+
+/* Runs `git config -f .lfsconfig ...`. Returns its exit code, at most 1, or -1 after reporting. */
+static int config(const struct initialisation *init, struct buffer *output, const char *option,
+		  const char *key, const char *value)
+{
+	const char *args[] = {"config", "-f", init->file, option, key, value, NULL};
+	struct buffer errors = BUFFER_INIT;
+	int rc = git_run(&(struct git_run){.args = args, .output = output, .errors = &errors});
+
+	if (rc > 1)
+		rc = report_error("%s: git cannot read or write it: %s; make it a file that git "
+				  "can, and its directory writable",
+				  init->file, git_errors_line(&errors));
+	buffer_release(&errors);
+	return rc;
+}
+
+/* True if a value names the same store. */
+static bool is_same(const struct initialisation *init, const char *value)
+{
+	struct fault fault = {.kind = FAULT_NONE};
+	struct location location;
+	bool same;
+
+	if (strcmp(value, init->wanted) == 0)
+		return true;
+	if (strncmp(value, LOCATION_MARK, strlen(LOCATION_MARK)) != 0 ||
+	    location_parse(value, init->base, &location, &fault) < 0)
+		return false;
+	same = strcmp(location.text, init->place.location.text) == 0;
+	location_release(&location);
+	return same;
+}
+
+/* Makes sure that a key of .lfsconfig has no value but ours. What it has is not repeated: it may
+ * hold a password. */
+static int check_key(const struct initialisation *init, const char *key)
+{
+	struct buffer text = BUFFER_INIT;
+	int rc = config(init, &text, "--get-all", key, NULL);
+	char *rest;
+
+	buffer_u8(&text, 0);
+	if (rc >= 0 && buffer_failed(&text))
+		rc = report_error("out of memory");
+	/* 1: it has none */
+	for (char *value = rc ? NULL : strtok_r((char *)text.data, "\n", &rest); value && rc == 0;
+	     value = strtok_r(NULL, "\n", &rest))
+		if (!is_same(init, value))
+			rc = report_error("%s: %s names another place for Git LFS objects; --force "
+					  "replaces it (objects stay where they are)",
+					  init->file, key);
+	buffer_release(&text);
+	return rc < 0 ? -1 : 0;
+}
+
+/* Nothing of the store may be made if the file could not name it. */
+static int check_file(const struct initialisation *init)
+{
+	struct stat st;
+
+	if (lstat(init->file, &st) != 0)
+		return 0;
+	if (!S_ISREG(st.st_mode))
+		return report_error("%s: is no regular file; put one in its place", init->file);
+	if (init->force)
+		return 0;
+	return check_key(init, "lfs.url") < 0 ? -1 : check_key(init, "lfs.pushurl");
+}
+
+static int set(const struct initialisation *init, const char *key, const char *value)
+{
+	int rc;
+
+	if (!value)
+		return 0;
+	rc = config(init, NULL, "--replace-all", key, value);
+	return rc > 0 ? report_error("%s: git cannot set %s", init->file, key) : rc;
+}
+
+static int write_file(const struct initialisation *init)
+{
+	struct stat st;
+
+	/* It would go before lfs.url for pushes. That there is none is fine. */
+	if (init->force && lstat(init->file, &st) == 0) {
+		struct buffer ignored = BUFFER_INIT;
+		int rc = config(init, &ignored, "--get", "lfs.pushurl", NULL);
+
+		buffer_release(&ignored);
+		if (rc < 0 || (rc == 0 && config(init, NULL, "--unset-all", "lfs.pushurl", NULL)))
+			return -1;
+	}
+	if (set(init, "lfs.url", init->wanted) < 0 ||
+	    set(init, "brevis.s3.endpoint", init->endpoint) < 0 ||
+	    set(init, "brevis.s3.region", init->region) < 0)
+		return -1;
+	return set(init, "brevis.s3.addressing", init->addressing);
+}
+
+/* ---- the verb -------------------------------------------------------------------------------- */
+
+/* Returns false after reporting. */
+static bool arguments_are_good(const struct initialisation *init)
+{
+	const char *endpoint = init->endpoint;
+
+	if (init->addressing && strcmp(init->addressing, "path") != 0 &&
+	    strcmp(init->addressing, "virtual") != 0) {
+		report_error("store init: --addressing is path or virtual, not '%s'",
+			     init->addressing);
+		return false;
+	}
+	if (endpoint &&
+	    (strncmp(endpoint, "http://", 7) != 0 && strncmp(endpoint, "https://", 8) != 0)) {
+		report_error("store init: --endpoint is a URL of http:// or https://");
+		return false;
+	}
+	if (endpoint && strchr(endpoint, '@')) {
+		report_error("store init: --endpoint must hold no credentials: it is committed; "
+			     "they belong into the environment or ~/.aws/credentials");
+		return false;
+	}
+	return true;
+}
+
+/* What is given here goes before what is configured: as the environment does. */
+static int begin(struct initialisation *init, const char *url)
+{
+	bool is_s3;
+
+	if ((init->endpoint && setenv("AWS_ENDPOINT_URL_S3", init->endpoint, 1) != 0) ||
+	    (init->region && setenv("AWS_REGION", init->region, 1) != 0))
+		return report_error("out of memory");
+	init->base = getcwd(NULL, 0);
+	if (!init->base)
+		return report_error("the current directory cannot be told: %m; go to another one");
+	if (store_place_begin(&init->place) < 0)
+		return -1;
+	if (!repository_work_tree(init->place.ws.repository))
+		return report_error("a bare repository has no .lfsconfig of its own; run `git "
+				    "brevis store init` in a clone of it, and push what it writes");
+	if (init->addressing)
+		init->place.settings.s3_path_style = strcmp(init->addressing, "path") == 0;
+	if (store_place_locate(&init->place, url, init->base) < 0)
+		return -1;
+	is_s3 = init->place.location.scheme == LOCATION_S3;
+	if (!is_s3 && (init->endpoint || init->region || init->addressing))
+		return report_error("store init: --endpoint, --region and --addressing are for "
+				    "s3:// stores only");
+	if (asprintf(&init->file, "%s/.lfsconfig",
+		     repository_work_tree(init->place.ws.repository)) < 0)
+		init->file = NULL;
+	if (asprintf(&init->wanted, "%s%s", LOCATION_MARK, init->place.location.text) < 0)
+		init->wanted = NULL;
+	return init->file && init->wanted ? 0 : report_error("out of memory");
+}
+
+/* What stands in the way on this machine, and what to do next. */
+static void tell(const struct initialisation *init)
+{
+	static const char *const keys[] = {"lfs.url", "lfs.pushurl"};
+	const struct repository *repository = init->place.ws.repository;
+	char *agent = repository_config(repository, "lfs.brevis::.standalonetransferagent");
+
+	printf("The store ");
+	print_path(stdout, init->place.location.text);
+	printf(" is ready, and .lfsconfig names it.\nCommit that, so that clones find it: git add "
+	       ":/.lfsconfig && git commit\n");
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		char *value = repository_config(repository, keys[i]);
+
+		if (value && !is_same(init, value))
+			report_warning("git's configuration sets %s, which goes before .lfsconfig; "
+				       "`git config --unset %s` removes it",
+				       keys[i], keys[i]);
+		free(value);
+	}
+	if (!agent || strcmp(agent, "brevis") != 0)
+		report_warning("git-lfs does not know its agent yet; `git brevis install` "
+			       "registers it for you");
+	free(agent);
+}
+
+static int initialise(struct initialisation *init, const char *url)
+{
+	struct fault fault = {.kind = FAULT_NONE};
+
+	if (begin(init, url) < 0 || check_file(init) < 0)
+		return -1;
+	if (store_create(init->place.store, &fault) < 0)
+		return store_place_report(&init->place, NULL, &fault);
+	if (write_file(init) < 0)
+		return -1;
+	tell(init);
+	return 0;
+}
+
+int verb_store_init(const struct command *self, int argc, char **argv)
+{
+	struct initialisation init = {.force = false};
+	const struct option_spec table[] = {
+		{.name = "endpoint",
+		 .value = &init.endpoint,
+		 .help = "of an S3 server that is not Amazon's: its URL"},
+		{.name = "region", .value = &init.region, .help = "of an S3 bucket"},
+		{.name = "addressing",
+		 .value = &init.addressing,
+		 .help = "S3: where the bucket stands: in the \"path\", or in the host "
+			 "(\"virtual\")"},
+		{.name = "force",
+		 .flag = &init.force,
+		 .help = "replace another lfs.url in .lfsconfig"},
+		{0}};
+	int code;
+
+	argc = options_parse(self, argc, argv, table, &code);
+	if (argc < 0)
+		return code;
+	if (argc != 1)
+		return command_usage(self, 0);
+	if (!arguments_are_good(&init))
+		return EXIT_USAGE;
+	code = initialise(&init, argv[0]) < 0 ? EXIT_FATAL : EXIT_DONE;
+	free(init.wanted);
+	free(init.file);
+	free(init.base);
+	store_place_close(&init.place);
+	return code;
+}

@@ -18,6 +18,8 @@
 #define PARALLEL      4
 #define TIMEOUT_S     30
 #define TIMEOUT_S_MAX 86400
+#define PART_SIZE_MIN (INT64_C(64) << 10)
+#define PART_SIZE_MAX (INT64_C(5) << 30)
 #define REGION        "us-east-1"
 
 /* One number that git-lfs documents: what is below least counts as not set. */
@@ -29,6 +31,18 @@ static unsigned read_number(const struct repository *repository, const char *key
 	if (number < least)
 		number = unset;
 	return (unsigned)(number < most ? number : most);
+}
+
+/* Too small a part would be a step of its own for every few bytes. */
+static uint64_t read_part_size(const struct repository *repository)
+{
+	int64_t size = repository_config_int(repository, "brevis.store.partSize", 0);
+
+	if (size <= 0)
+		return 0;
+	if (size < PART_SIZE_MIN)
+		return (uint64_t)PART_SIZE_MIN;
+	return (uint64_t)(size < PART_SIZE_MAX ? size : PART_SIZE_MAX);
 }
 
 static char *from_environment(const char *name)
@@ -187,6 +201,7 @@ int store_settings_read(const struct repository *repository, struct store_settin
 		read_number(repository, "lfs.dialtimeout", 1, TIMEOUT_S_MAX, TIMEOUT_S);
 	out->idle_timeout_s =
 		read_number(repository, "lfs.activitytimeout", 0, TIMEOUT_S_MAX, TIMEOUT_S);
+	out->part_size = read_part_size(repository);
 	out->known_hosts = read_path(repository, "brevis.sftp.knownHosts", ".ssh/known_hosts");
 	out->ssh_key = read_path(repository, "brevis.sftp.key", NULL);
 	read_tls(repository, out);

@@ -4,6 +4,7 @@
 #define FILTER_REMOTE_SETTINGS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "filter/remote/fault.h"
 
@@ -19,6 +20,8 @@ struct store_settings {
 	unsigned parallel;       /* lfs.concurrenttransfers, at most 16; 4 */
 	unsigned dial_timeout_s; /* lfs.dialtimeout, 30 */
 	unsigned idle_timeout_s; /* without a byte: lfs.activitytimeout, 30; 0 waits for ever */
+	uint64_t part_size;      /* brevis.store.partSize, in bytes: of the parts that an object is
+				    sent in, at least 64 KiB; 0: chosen by its size */
 	char *state_dir;         /* <lfs dir>/brevis, or NULL: nothing can be resumed */
 
 	char *known_hosts; /* brevis.sftp.knownHosts; ~/.ssh/known_hosts */

@@ -93,6 +93,7 @@ static void test_set(void **state)
 	put_text("../config", "[lfs]\n\tconcurrenttransfers = 99\n\tdialtimeout = 5\n"
 			      "\tactivitytimeout = 0\n"
 			      "[lfs \"transfer\"]\n\tmaxretries = 2\n\tmaxretrydelay = 0\n"
+			      "[brevis \"store\"]\n\tpartSize = 16m\n"
 			      "[brevis \"sftp\"]\n\tknownHosts = ~/hosts\n\tkey = /k/id\n"
 			      "[brevis \"s3\"]\n\tregion = eu-1\n"
 			      "[http]\n\tsslCAInfo = ~/ca.pem\n\tsslVerify = no\n\tproxy = p:1\n");
@@ -103,6 +104,7 @@ static void test_set(void **state)
 	assert_int_equal(s.parallel, 16);
 	assert_int_equal(s.dial_timeout_s, 5);
 	assert_int_equal(s.idle_timeout_s, 0);
+	assert_int_equal(s.part_size, 16 << 20);
 	snprintf(path, sizeof(path), "%s/hosts", sandbox_path);
 	assert_string_equal(s.known_hosts, path);
 	assert_string_equal(s.ssh_key, "/k/id");
@@ -119,11 +121,18 @@ static void test_set(void **state)
 	sh("git config lfs.transfer.maxretrydelay -3");
 	sh("git config lfs.concurrenttransfers 0");
 	sh("git config lfs.dialtimeout 0");
+	sh("git config brevis.store.partSize -1");
 	s = read_good();
+	assert_int_equal(s.part_size, 0);
 	assert_int_equal(s.retries, 8);
 	assert_int_equal(s.max_delay_ms, 10000);
 	assert_int_equal(s.parallel, 4);
 	assert_int_equal(s.dial_timeout_s, 30);
+	store_settings_release(&s);
+
+	sh("git config brevis.store.partSize 1000");
+	s = read_good();
+	assert_int_equal(s.part_size, 64 << 10);
 	store_settings_release(&s);
 }
 

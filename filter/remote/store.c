@@ -20,15 +20,12 @@
 #define PARTS_MAX   10000
 #define PARTS_BYTES ((uint64_t)128 << 20)
 
-static const struct driver *driver_of(enum location_scheme scheme)
-{
-	switch (scheme) {
-	case LOCATION_DIRECTORY:
-		return &driver_directory;
-	default:
-		return NULL;
-	}
-}
+static const struct driver *const drivers[] = {
+	[LOCATION_DIRECTORY] = &driver_directory,
+	[LOCATION_SFTP] = &driver_sftp,
+	[LOCATION_DAV] = &driver_dav,
+	[LOCATION_S3] = &driver_s3,
+};
 
 int store_open_driver(const struct driver *driver, const struct location *location,
 		      const struct store_settings *settings, struct store **out,
@@ -52,7 +49,7 @@ int store_open_driver(const struct driver *driver, const struct location *locati
 int store_open(const struct location *location, const struct store_settings *settings,
 	       struct store **out, struct fault *fault)
 {
-	return store_open_driver(driver_of(location->scheme), location, settings, out, fault);
+	return store_open_driver(drivers[location->scheme], location, settings, out, fault);
 }
 
 void store_close(struct store *store)

@@ -13,8 +13,8 @@
 
 #define KEY_SIZE 96
 
-/* Parts of an upload: none smaller than this, nor more than an S3 store takes, nor more in memory
- * at a time than this. */
+/* Parts of an upload: of this size if they need not be larger, no more than an S3 store takes, and
+ * no more in memory at a time than this. */
 #define PART_SIZE   ((uint64_t)8 << 20)
 #define PART_UNIT   ((uint64_t)1 << 20)
 #define PARTS_MAX   10000
@@ -298,13 +298,15 @@ static void sent(void *ctx, uint64_t bytes)
 	pthread_mutex_unlock(&sending->mutex);
 }
 
-/* The size of parts: as few as need be, so that little is sent again, but not too many. */
-static uint64_t part_size_of(uint64_t limit)
+/* The size of parts: as the settings say, or small, so that little is sent again; but so large that
+ * there are not too many. */
+static uint64_t part_size_of(const struct store *store, uint64_t limit)
 {
 	uint64_t least = limit / PARTS_MAX + (limit % PARTS_MAX != 0);
+	uint64_t wanted = store->settings->part_size ? store->settings->part_size : PART_SIZE;
 
-	if (least <= PART_SIZE)
-		return PART_SIZE;
+	if (least <= wanted)
+		return wanted;
 	return (least + PART_UNIT - 1) / PART_UNIT * PART_UNIT;
 }
 
@@ -323,7 +325,7 @@ int store_put(struct store *store, const char *oid, struct feed *feed, store_pro
 	struct sending sending = {
 		.mutex = PTHREAD_MUTEX_INITIALIZER, .progress = progress, .ctx = ctx};
 	struct driver_upload upload = {.feed = feed,
-				       .part_size = part_size_of(feed_limit(feed)),
+				       .part_size = part_size_of(store, feed_limit(feed)),
 				       .sent = sent,
 				       .ctx = &sending};
 	char key[KEY_SIZE];

@@ -749,6 +749,12 @@ static void test_parts(void **state)
 	assert_parts(UINT64_C(5) << 40, 525 * mib, 1);
 	settings.parallel = 3;
 	assert_parts(1, 8 * mib, 3);
+	/* The settings say how large, as far as there are not too many then. */
+	settings.part_size = mib / 4;
+	assert_parts(100 * mib, mib / 4, 3);
+	assert_parts(10000 * mib, mib, 3);
+	settings.part_size = 100 * mib;
+	assert_parts(1, 100 * mib, 1);
 }
 
 /* ---- listing --------------------------------------------------------------------------------- */

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** What the driver_directory*.c files share; nobody else includes it. */
+#ifndef FILTER_REMOTE_DRIVER_DIRECTORY_H
+#define FILTER_REMOTE_DRIVER_DIRECTORY_H
+
+#include <pthread.h>
+
+#include "filter/remote/driver.h"
+
+#define TEMPORARY "tmp"
+#define OBJECTS   "objects"
+
+/** A store that is a directory. */
+struct directory {
+	char *root;            /* "" for "/" */
+	pthread_mutex_t mutex; /* over what follows */
+	int fd;                /* of the file system, from the first thing written on, else -1 */
+	bool unsettled;        /* something may not be on the disk, */
+	int64_t since;         /* the first of it written then, in ms */
+};
+
+/** The path of a key. NULL when memory is short; the caller frees it. */
+char *directory_path(const struct directory *directory, const char *key);
+
+/** True if the store's own directory is there. */
+bool directory_is_there(const struct directory *directory);
+
+/* Describe the errno of an operation on a key. Return -1. */
+int directory_read_fault(const struct directory *directory, const char *key, int error,
+			 struct fault *fault);
+int directory_write_fault(const struct directory *directory, const char *key, int error,
+			  struct fault *fault);
+
+/** Waits until all that was written is on the disk, if that is to be now or has been put off for
+ * long enough. Returns -1 with errno if something could not be written. */
+int directory_settle(struct directory *directory, bool now);
+
+/* Operations of the driver. */
+int directory_put(void *state, const struct driver_upload *upload, struct fault *fault);
+int directory_put_bytes(void *state, const char *key, const void *data, size_t len,
+			struct fault *fault);
+int directory_create(void *state, struct fault *fault);
+int directory_list(void *state, bool temporaries,
+		   int (*each)(void *ctx, const struct store_entry *entry), void *ctx,
+		   struct fault *fault);
+
+#endif

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Writing to stores that are directories.
+ *
+ * When an object is on the disk: a large one before it gets its name; small ones all together, as
+ * soon as another comes that is large or a second later, and when the driver is closed, which is
+ * before git-lfs says that it is done. To wait for each of a thousand would take longer than all
+ * else.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "filter/cache_file.h"
+#include "filter/remote/driver_directory.h"
+#include "filter/remote/new_file.h"
+#include "filter/stream.h"
+
+/* Bytes that are written at a time. */
+#define STEP ((size_t)1 << 20)
+
+/* An object of this size is waited for. */
+#define LARGE ((uint64_t)1 << 20)
+
+/* What is small is not left to itself for longer than this. */
+#define WAIT_MS 1000
+
+/* The system is told to begin writing to the disk after so many bytes. */
+#define WRITE_BACK_STEP ((uint64_t)16 << 20)
+
+/* ---- the disk ------------------------------------------------------------------------------- */
+
+static int64_t now_ms(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+int directory_settle(struct directory *directory, bool now)
+{
+	char *path;
+	int rc = 0;
+
+	pthread_mutex_lock(&directory->mutex);
+	/* What goes wrong from here on is told to this descriptor. */
+	if (directory->fd < 0 && (path = directory_path(directory, ""))) {
+		directory->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		free(path);
+	}
+	if (directory->unsettled && directory->fd >= 0 &&
+	    (now || now_ms() - directory->since >= WAIT_MS)) {
+		rc = syncfs(directory->fd);
+		directory->unsettled = false;
+	}
+	pthread_mutex_unlock(&directory->mutex);
+	return rc;
+}
+
+/* Notes that something was written. */
+static void unsettle(struct directory *directory)
+{
+	pthread_mutex_lock(&directory->mutex);
+	if (!directory->unsettled)
+		directory->since = now_ms();
+	directory->unsettled = true;
+	pthread_mutex_unlock(&directory->mutex);
+}
+
+/* ---- new files ------------------------------------------------------------------------------ */
+
+/* Makes the directories of a path that are missing below the store's own. Most often only the last
+ * ones are, so it begins there. Returns -1 with errno. */
+static int make_directories(const struct directory *directory, char *path)
+{
+	char *slash = strrchr(path, '/');
+	int rc;
+
+	if (slash <= path + strlen(directory->root)) {
+		errno = ENOENT;
+		return -1;
+	}
+	*slash = 0;
+	rc = mkdir(path, 0777);
+	if (rc != 0 && errno == ENOENT && make_directories(directory, path) == 0)
+		rc = mkdir(path, 0777);
+	if (rc != 0 && errno == EEXIST)
+		rc = 0;
+	*slash = '/';
+	return rc;
+}
+
+/* Begins a file that will be placed under a key. */
+static int begin(const struct directory *directory, const char *key, const char *token,
+		 struct new_file *file)
+{
+	const char *slash = strrchr(key, '/');
+	char *place = directory_path(directory, TEMPORARY);
+	char *temporary = NULL;
+	int rc = -1;
+
+	if (!place || asprintf(&temporary, "%s/%s.%s", place, slash ? slash + 1 : key, token) < 0) {
+		temporary = NULL;
+		errno = ENOMEM;
+		goto out;
+	}
+	rc = new_file_make(file, place, temporary, 0666);
+	if (rc != 0 && errno == ENOENT && make_directories(directory, temporary) == 0)
+		rc = new_file_make(file, place, temporary, 0666);
+out:
+	free(place);
+	free(temporary);
+	return rc;
+}
+
+static int place(const struct directory *directory, const char *key, struct new_file *file)
+{
+	char *path = directory_path(directory, key);
+	bool was_there;
+	int rc;
+
+	if (!path) {
+		errno = ENOMEM;
+		return -1;
+	}
+	rc = new_file_place(file, path, &was_there);
+	if (rc != 0 && errno == ENOENT && make_directories(directory, path) == 0)
+		rc = new_file_place(file, path, &was_there);
+	free(path);
+	return rc;
+}
+
+/* Reads the next step of a feed, a whole one unless it is the last. Returns its size, 0 at the end,
+ * or -1 with *fault. */
+static ssize_t next_step(struct feed *feed, void *buf, size_t step, uint64_t at,
+			 struct fault *fault)
+{
+	ssize_t got = -1;
+
+	errno = 0;
+	if (feed_wait(feed, at, step) >= 0)
+		got = feed_read(feed, buf, step, at);
+	if (got >= 0)
+		return got;
+	if (errno)
+		return fault_set(fault, FAULT_LOCAL, NULL, "reading what is to be sent: %s",
+				 strerror(errno));
+	return fault_set(fault, FAULT_CANCELLED, NULL, "the upload was stopped");
+}
+
+static void begin_write_back(int fd, uint64_t from, uint64_t to)
+{
+	(void)sync_file_range(fd, (off_t)from, (off_t)(to - from), SYNC_FILE_RANGE_WRITE);
+}
+
+/* Copies what the feed yields until its end, and has it on the disk if it is large. */
+static int copy(const struct directory *directory, const struct driver_upload *upload, int fd,
+		struct fault *fault)
+{
+	uint64_t limit = feed_limit(upload->feed);
+	size_t step = limit < STEP ? (size_t)limit + 1 : STEP;
+	uint8_t *buf = malloc(step);
+	uint64_t begun = 0;
+	uint64_t at = 0;
+	int error = 0;
+	ssize_t got;
+
+	if (!buf)
+		return fault_nomem(fault);
+	while ((got = next_step(upload->feed, buf, step, at, fault)) > 0) {
+		if (stream_write(&fd, buf, (size_t)got) != 0) {
+			error = errno;
+			break;
+		}
+		at += (uint64_t)got;
+		upload->sent(upload->ctx, (uint64_t)got);
+		if (at - begun >= WRITE_BACK_STEP) {
+			begin_write_back(fd, begun, at);
+			begun = at;
+		}
+	}
+	free(buf);
+	if (got < 0)
+		return -1;
+	if (!error && at >= LARGE && fdatasync(fd) != 0)
+		error = errno;
+	if (error)
+		return fault_errno(fault, error,
+				   "writing %s/%s stopped after %" PRIu64 " of up to %" PRIu64
+				   " bytes",
+				   directory->root, upload->key, at, limit);
+	return 0;
+}
+
+int directory_put(void *state, const struct driver_upload *upload, struct fault *fault)
+{
+	struct directory *directory = state;
+	struct new_file file;
+	int rc;
+
+	if (directory_settle(directory, feed_limit(upload->feed) >= LARGE) != 0)
+		return fault_errno(fault, errno, "writing to %s/", directory->root);
+	if (begin(directory, upload->key, journal_token(upload->journal), &file) != 0)
+		return directory_write_fault(directory, upload->key, errno, fault);
+	/* A file with a name may be left: then the next attempt is to know it by its token. */
+	if (file.name)
+		journal_begin(upload->journal, "", 0);
+	rc = copy(directory, upload, file.fd, fault);
+	if (rc == 0 && place(directory, upload->key, &file) != 0)
+		rc = directory_write_fault(directory, upload->key, errno, fault);
+	new_file_close(&file);
+	if (rc == 0)
+		unsettle(directory);
+	return rc;
+}
+
+int directory_put_bytes(void *state, const char *key, const void *data, size_t len,
+			struct fault *fault)
+{
+	struct directory *directory = state;
+	struct new_file file;
+	char token[17];
+	uint64_t random;
+	int rc;
+
+	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return fault_errno(fault, errno, "taking a random number");
+	snprintf(token, sizeof(token), "%016" PRIx64, random);
+	if (begin(directory, key, token, &file) != 0)
+		return directory_write_fault(directory, key, errno, fault);
+	rc = stream_write(&file.fd, data, len);
+	if (rc == 0)
+		rc = fdatasync(file.fd);
+	if (rc == 0)
+		rc = place(directory, key, &file);
+	if (rc != 0)
+		directory_write_fault(directory, key, errno, fault);
+	new_file_close(&file);
+	if (rc == 0)
+		unsettle(directory);
+	return rc;
+}
+
+int directory_create(void *state, struct fault *fault)
+{
+	static const char *const keys[] = {OBJECTS, TEMPORARY};
+	struct directory *directory = state;
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		char *path = directory_path(directory, keys[i]);
+		int fd = path ? cache_directory_make(path) : -1;
+		int error = errno;
+
+		free(path);
+		if (fd < 0)
+			return fault_errno(fault, path ? error : ENOMEM,
+					   "making the directory %s/%s", directory->root, keys[i]);
+		close(fd);
+	}
+	unsettle(directory);
+	return 0;
+}

@@ -279,16 +279,22 @@ static struct curl_slist *add_header(struct curl_slist *list, const char *line, 
 	return longer ? longer : list;
 }
 
+static bool is_short(const struct http_request *request)
+{
+	int64_t len = body_length(request);
+
+	return len >= 0 && len <= UNASKED;
+}
+
 /*
  * libcurl announces bodies by "Expect: 100-continue", so that a server that refuses them says so
- * first, and goes on by itself after a second of silence. For a short one that is not worth it.
+ * first, and goes on by itself after a second of silence. For a short one that is not worth it:
+ * this keeps the header away; but libcurl would sign what it does not send.
  */
 static struct curl_slist *add_expect(const struct http_request *request, struct curl_slist *list,
 				     bool *failed)
 {
-	int64_t len = body_length(request);
-
-	return len >= 0 && len <= UNASKED ? add_header(list, "Expect:", failed) : list;
+	return is_short(request) && !request->sigv4 ? add_header(list, "Expect:", failed) : list;
 }
 
 static struct curl_slist *make_headers(struct exchange *exchange, bool *failed)
@@ -324,10 +330,14 @@ static void set_credentials(CURL *handle, const struct http_request *request)
 		return;
 	curl_easy_setopt(handle, CURLOPT_USERNAME, request->user);
 	curl_easy_setopt(handle, CURLOPT_PASSWORD, request->password ? request->password : "");
-	if (request->sigv4)
-		curl_easy_setopt(handle, CURLOPT_AWS_SIGV4, request->sigv4);
-	else
+	if (!request->sigv4) {
 		curl_easy_setopt(handle, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+		return;
+	}
+	curl_easy_setopt(handle, CURLOPT_AWS_SIGV4, request->sigv4);
+	/* It asks first, but does not wait for the answer. */
+	if (is_short(request))
+		curl_easy_setopt(handle, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
 }
 
 static void set_request(struct exchange *exchange, struct curl_slist *headers)

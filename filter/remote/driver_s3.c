@@ -29,21 +29,6 @@ static void s3_close(void *state)
 	free(s3);
 }
 
-/* Whether an endpoint is a URL of a server, and tells no password. */
-static int check_endpoint(const char *endpoint, struct fault *fault)
-{
-	static const char remedy[] = "write brevis.s3.endpoint (or AWS_ENDPOINT_URL_S3) as "
-				     "https://HOST[:PORT]";
-	const char *host = strstr(endpoint, "://");
-
-	if (strncmp(endpoint, "http://", 7) != 0 && strncmp(endpoint, "https://", 8) != 0)
-		return fault_set(fault, FAULT_LOCAL, remedy, "the S3 endpoint is no http(s) URL");
-	if (!host[3] || strpbrk(host + 3, "@?# "))
-		return fault_set(fault, FAULT_LOCAL, remedy,
-				 "the S3 endpoint is not just a server's URL");
-	return 0;
-}
-
 static bool describe(struct s3 *s3, const struct location *location,
 		     const struct store_settings *settings)
 {
@@ -64,11 +49,8 @@ static bool describe(struct s3 *s3, const struct location *location,
 static int s3_open(const struct location *location, const struct store_settings *settings,
 		   void **state, struct fault *fault)
 {
-	struct s3 *s3;
+	struct s3 *s3 = calloc(1, sizeof(*s3));
 
-	if (check_endpoint(settings->s3_endpoint, fault) != 0)
-		return -1;
-	s3 = calloc(1, sizeof(*s3));
 	if (!s3)
 		return fault_nomem(fault);
 	if (aws_credentials_read(&s3->credentials, fault) != 0) {

@@ -20,7 +20,7 @@
 /* One list, page by page: what of an entry has come so far, and where the next page begins. */
 struct listing {
 	const char *doing;
-	const struct s3 *s3;
+	struct s3 *s3;
 	char *key;
 	char *upload_id;
 	struct s3_part part;
@@ -73,34 +73,53 @@ static const char *oid_of(const char *key)
 	return oid + 1;
 }
 
-/* Gives an entry to who asked, with its key within the store. */
-static int give(struct listing *listing, const char *key)
+static int tell_entry(const struct listing *listing, const struct store_entry *entry)
 {
-	struct store_entry entry = {oid_of(key), key, listing->size, listing->modified};
-	char *upload = NULL;
-	int result = 0;
+	if (listing->each(listing->ctx, entry) == 0)
+		return 0;
+	return fault_set(listing->fault, FAULT_CANCELLED, NULL, "listing was stopped");
+}
 
-	if (listing->upload_id) {
-		if (asprintf(&upload, "%s%c%s", key, UPLOAD_MARK, listing->upload_id) < 0)
-			return fault_nomem(listing->fault);
-		entry.oid = NULL;
-		entry.key = upload;
-	}
-	if (listing->each(listing->ctx, &entry) != 0)
-		result = fault_set(listing->fault, FAULT_CANCELLED, NULL, "listing was stopped");
-	free(upload);
+static int add_size(void *ctx, const struct s3_part *part)
+{
+	*(uint64_t *)ctx += part->size;
+	return 0;
+}
+
+/* An upload is as large as the parts that have arrived. One that has come to its end meanwhile is
+ * none any more. */
+static int tell_upload(struct listing *listing, const char *key)
+{
+	struct store_entry entry = {.modified = listing->modified};
+	bool gone = false;
+	char *name;
+	int result;
+
+	if (s3_list_parts(listing->s3, key, listing->upload_id, add_size, &entry.size, &gone,
+			  listing->fault) != 0)
+		return gone ? 0 : -1;
+	if (asprintf(&name, "%s%c%s", key, UPLOAD_MARK, listing->upload_id) < 0)
+		return fault_nomem(listing->fault);
+	entry.key = name;
+	result = tell_entry(listing, &entry);
+	free(name);
 	return result;
 }
 
-/* Tells of the entry that has ended. What others have put there is none of ours. */
+/* Tells of what has ended. What others have put there is none of ours. */
 static int tell(struct listing *listing)
 {
 	size_t prefix = strlen(listing->s3->prefix);
+	const char *key = NULL;
 	int result = 0;
 
-	if (listing->key && strncmp(listing->key, listing->s3->prefix, prefix) == 0 &&
-	    oid_of(listing->key + prefix))
-		result = give(listing, listing->key + prefix);
+	if (listing->key && strncmp(listing->key, listing->s3->prefix, prefix) == 0)
+		key = listing->key + prefix;
+	if (key && oid_of(key) && listing->upload_id)
+		result = tell_upload(listing, key);
+	else if (key && oid_of(key))
+		result = tell_entry(listing, &(struct store_entry){oid_of(key), key, listing->size,
+								   listing->modified});
 	forget(&listing->key);
 	forget(&listing->upload_id);
 	listing->size = 0;

@@ -24,8 +24,12 @@
 /* Parts in memory, all together. */
 #define PARTS_MEMORY ((uint64_t)128 << 20)
 
-/* S3's own limit. */
-#define PARTS_MAX 10000
+/* S3's own limit. Some servers, OpenStack Swift among them, take fewer unless they are told to:
+ * that is kept to as long as parts do not get larger than this. */
+#define PARTS_MAX     10000
+#define PARTS_USUAL   1000
+#define LARGEST_USUAL ((uint64_t)64 << 20)
+#define PART_UNIT     ((uint64_t)1 << 20)
 
 #define DIGEST_SIZE 192 /* "MD5:ETAG" */
 
@@ -250,6 +254,17 @@ static void *lane(void *ctx)
 	return NULL;
 }
 
+static uint64_t part_size_of(const struct driver_upload *upload)
+{
+	uint64_t size = feed_limit(upload->feed) / PARTS_USUAL + 1;
+
+	if (size > LARGEST_USUAL)
+		size = LARGEST_USUAL;
+	if (size <= upload->part_size)
+		return upload->part_size;
+	return (size + PART_UNIT - 1) / PART_UNIT * PART_UNIT;
+}
+
 static unsigned lane_count(const struct multipart *m)
 {
 	uint64_t parts = feed_limit(m->upload->feed) / m->part_size + 1;
@@ -342,7 +357,6 @@ static int begin(struct multipart *m)
 	bool gone = false;
 	uint64_t size;
 
-	m->part_size = upload->part_size;
 	if (!known || !*journal_note(upload->journal))
 		return initiate(m);
 	/* What was begun with parts that are too small or too large for today is begun anew. */
@@ -356,7 +370,7 @@ static int begin(struct multipart *m)
 		return -1;
 	if (s3_size(m->s3, upload->key, &size, &fault) == 0)
 		return 1;
-	m->part_size = upload->part_size;
+	m->part_size = part_size_of(upload);
 	forget_etags(m);
 	return initiate(m);
 }
@@ -489,13 +503,14 @@ static int put_small(struct s3 *s3, const struct driver_upload *upload, size_t l
 
 int s3_put(void *state, const struct driver_upload *upload, struct fault *fault)
 {
-	struct multipart m = {.s3 = state, .upload = upload, .fault = fault};
-	int64_t len = feed_wait(upload->feed, 0, (size_t)upload->part_size + 1);
+	struct multipart m = {
+		.s3 = state, .upload = upload, .part_size = part_size_of(upload), .fault = fault};
+	int64_t len = feed_wait(upload->feed, 0, (size_t)m.part_size + 1);
 	int result;
 
 	if (len < 0)
 		return fault_set(fault, FAULT_CANCELLED, NULL, "what was to be sent has failed");
-	if ((uint64_t)len <= upload->part_size)
+	if ((uint64_t)len <= m.part_size)
 		return put_small(state, upload, (size_t)len, fault);
 	pthread_mutex_init(&m.mutex, NULL);
 	result = put_parts(&m);

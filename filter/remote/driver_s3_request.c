@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "filter/pointer.h"
 #include "filter/remote/xml.h"
@@ -61,7 +62,7 @@ char *s3_bucket_url(const char *endpoint, const char *bucket, bool path_style)
 	struct buffer out = BUFFER_INIT;
 
 	host = host ? host + 3 : endpoint;
-	if (!path_style && is_host(bucket, strncmp(endpoint, "https:", 6) == 0)) {
+	if (!path_style && is_host(bucket, strncasecmp(endpoint, "https:", 6) == 0)) {
 		buffer_append(&out, endpoint, (size_t)(host - endpoint));
 		put(&out, bucket);
 		buffer_u8(&out, '.');

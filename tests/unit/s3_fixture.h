@@ -81,6 +81,9 @@ static inline void end(struct fixture *f)
 		assert_null(strstr((char *)seen->head.data, "the/secret"));
 		assert_non_null(header_of(seen, "x-amz-content-sha256"));
 		assert_true(has_header(seen, "x-amz-security-token", "the+token"));
+		/* Signed is what is sent, not what libcurl was told to leave out. */
+		assert_null(strstr((char *)seen->head.data, "SignedHeaders=expect;"));
+		assert_null(strstr((char *)seen->head.data, ";expect;"));
 		assert_non_null(strstr((char *)seen->head.data,
 				       "Authorization: AWS4-HMAC-SHA256 Credential=the:key/"));
 	}

@@ -168,34 +168,46 @@ static int remove_entry(void *ctx, const struct store_entry *entry)
 	"<Upload><Key>" key "</Key><UploadId>" id                                                  \
 	"</UploadId><Initiated>2024-05-01T12:00:00.000Z</Initiated></Upload>"
 
+#define UPLOADS(inner)                                                                             \
+	BODY("200 OK", "<ListMultipartUploadsResult>" inner "</ListMultipartUploadsResult>")
+#define PARTS(inner) BODY("200 OK", "<ListPartsResult>" inner "</ListPartsResult>")
+
+/* They are as large as their parts. One that has ended meanwhile is not told of. */
 static void test_incomplete_uploads(void **state)
 {
 	static const struct reply replies[] = {
-		BODY("200 OK",
-		     "<ListMultipartUploadsResult>" UPLOAD("pre fix/" KEY, "i#/1") UPLOAD(
-			     "pre fix/" KEY,
-			     "i2") "<NextKeyMarker>k m"
-				   "</NextKeyMarker><NextUploadIdMarker>i2</NextUploadIdMarker>"
-				   "<IsTruncated>true</IsTruncated></ListMultipartUploadsResult>"),
-		BODY("200 OK", "<ListMultipartUploadsResult></ListMultipartUploadsResult>"),
-		BODY("200 OK", "<ListMultipartUploadsResult>" UPLOAD(
-				       "pre fix/" KEY, "i#/1") "</ListMultipartUploadsResult>"),
-		SAYS("HTTP/1.1 204 Gone\r\n\r\n")};
+		UPLOADS(UPLOAD("pre fix/" KEY, "i#/1") UPLOAD("pre fix/" KEY, "i2") UPLOAD(
+			"pre fix/elsewhere", "i3") "<NextKeyMarker>k m</NextKeyMarker>"
+						   "<NextUploadIdMarker>i2</NextUploadIdMarker>"
+						   "<IsTruncated>true</IsTruncated>"),
+		PARTS("<Part><PartNumber>1</PartNumber><Size>5</Size></Part>"
+		      "<Part><PartNumber>2</PartNumber><Size>7</Size></Part>"),
+		ERROR("404 Not Found", "NoSuchUpload"),
+		UPLOADS(""),
+		UPLOADS(UPLOAD("pre fix/" KEY, "i#/1")),
+		PARTS(""),
+		SAYS("HTTP/1.1 204 Gone\r\n\r\n"),
+		UPLOADS(UPLOAD("pre fix/" KEY, "i1")),
+		ERROR("403 No", "AccessDenied")};
 	struct listed listed = {0};
 	struct fixture f;
 
 	(void)state;
 	BEGIN(&f, replies);
 	assert_int_equal(driver_s3.list(f.driver, true, note_entry, &listed, &f.fault), 0);
-	assert_int_equal(listed.count, 2);
-	assert_string_equal(listed.last, "- " KEY "#i2 0 1714564800");
+	assert_int_equal(listed.count, 1);
+	assert_string_equal(listed.last, "- " KEY "#i#/1 12 1714564800");
 	assert_int_equal(driver_s3.list(f.driver, true, remove_entry, &f, &f.fault), 0);
+	assert_int_equal(driver_s3.list(f.driver, true, note_entry, &listed, &f.fault), -1);
+	assert_int_equal(f.fault.kind, FAULT_DENIED);
+	assert_int_equal(listed.count, 1);
 	end(&f);
 	ASKED(&f, 0, "GET /bucket/?prefix=pre%20fix%2Fobjects%2F&uploads= ");
-	ASKED(&f, 1,
+	ASKED(&f, 2, "GET " URL_KEY "?uploadId=i2 ");
+	ASKED(&f, 3,
 	      "GET /bucket/?key-marker=k%20m&prefix=pre%20fix%2Fobjects%2F&upload-id-marker=i2"
 	      "&uploads= ");
-	ASKED(&f, 3, "DELETE " URL_KEY "?uploadId=i%23%2F1 ");
+	ASKED(&f, 6, "DELETE " URL_KEY "?uploadId=i%23%2F1 ");
 	done(&f);
 }
 

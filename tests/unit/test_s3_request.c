@@ -171,31 +171,19 @@ static void test_region(void **state)
 	assert_non_null(strstr(fault.remedy, "brevis.s3.region"));
 }
 
-/* A store needs keys, and an endpoint that is one. */
+/* Nothing is asked of the network, but keys are needed. */
 static void test_open(void **state)
 {
-	static const char *const bad[] = {
-		"example.org",         "ftp://example.org",       "https://",
-		"http://u:pw@host:80", "http://example.org/?a=b",
-	};
-	struct location location = {
+	const struct location location = {
 		.scheme = LOCATION_S3, .bucket = (char *)"b", .path = (char *)""};
-	struct store_settings settings = {.s3_region = (char *)"us-east-1"};
+	const struct store_settings settings = {.s3_endpoint = (char *)"http://127.0.0.1:1",
+						.s3_region = (char *)"us-east-1"};
 	struct fault fault = {0};
 	void *driver;
-	size_t i;
 
 	(void)state;
 	setenv("AWS_ACCESS_KEY_ID", "K", 1);
 	setenv("AWS_SECRET_ACCESS_KEY", "S", 1);
-	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		settings.s3_endpoint = (char *)(uintptr_t)bad[i];
-		assert_int_equal(driver_s3.open(&location, &settings, &driver, &fault), -1);
-		assert_int_equal(fault.kind, FAULT_LOCAL);
-		assert_null(strstr(fault.cause, "pw"));
-		assert_non_null(strstr(fault.remedy, "brevis.s3.endpoint"));
-	}
-	settings.s3_endpoint = (char *)"http://127.0.0.1:1";
 	assert_int_equal(driver_s3.open(&location, &settings, &driver, &fault), 0);
 	driver_s3.close(driver);
 	setenv("AWS_SECRET_ACCESS_KEY", "", 1);

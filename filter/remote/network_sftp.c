@@ -108,6 +108,20 @@ static size_t take_bytes(char *data, size_t size, size_t count, void *ctx)
 	return result == 0 ? len : 0;
 }
 
+/* What a connection has not sent when it is closed, or this process is killed, is not to be sent
+ * after that: the system would try for minutes, and the server append it to a file with which
+ * another connection has gone on. */
+static int forget_on_close(void *ctx, curl_socket_t fd, curlsocktype purpose)
+{
+	const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
+
+	(void)ctx;
+	(void)purpose;
+	return setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)) == 0
+		       ? CURL_SOCKOPT_OK
+		       : CURL_SOCKOPT_ERROR;
+}
+
 static int add_to_list(void *ctx, const void *data, size_t len)
 {
 	struct buffer *out = (struct buffer *)ctx;
@@ -142,6 +156,7 @@ int sftp_request_begin(struct sftp_request *request)
 		curl_easy_setopt(handle, CURLOPT_PATH_AS_IS, 1L);
 		curl_easy_setopt(handle, CURLOPT_PROXY, ""); /* ssh knows none either */
 		curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, request->details);
+		curl_easy_setopt(handle, CURLOPT_SOCKOPTFUNCTION, forget_on_close);
 		curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, 0L);
 		curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
 		curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, watch);

@@ -205,10 +205,7 @@ static int put_bytes(void *state, const char *key, const void *data, size_t len,
 	if (sftp_upload(store->sftp, &upload, fault) == 0 ||
 	    sftp_settle(store, temporary, key, fault) == 0)
 		return 0;
-	if (fault->kind == FAULT_ABSENT)
-		return sftp_no_store(fault);
-	sftp_diagnose(store->sftp, fault);
-	return -1;
+	return fault->kind == FAULT_ABSENT ? sftp_no_store(fault) : -1;
 }
 
 /* Says why a directory is not there: as the server does when it is to be made once more. */

@@ -357,8 +357,7 @@ int sftp_put(void *state, const struct driver_upload *upload, struct fault *faul
 	result = pass_twice(&passage);
 	if (result != 0)
 		result = sftp_settle(store, temporary, upload->key, fault);
-	/* A cut connection and a full disk look alike in the midst of writing. */
-	if (result != 0 && (fault->kind == FAULT_READ_ONLY || passage.at > 0))
+	if (result != 0 && fault->kind == FAULT_READ_ONLY)
 		sftp_diagnose(store->sftp, fault);
 	/* Of what nobody can go on with nothing is to be left on a full disk. */
 	if (result != 0 && fault->kind == FAULT_NO_SPACE && journal_part_size(upload->journal) == 0)

@@ -241,8 +241,9 @@ static enum fault_kind kind_of_failure(const struct sftp_request *request)
 }
 
 /* Describes why a request failed. */
-static int request_fault(const struct sftp_request *request, CURLcode code, enum sftp_host host)
+static int request_fault(const struct sftp_request *request, enum sftp_host host)
 {
+	CURLcode code = request->code;
 	struct fault *fault = request->fault;
 	const char *details = *request->details ? request->details : curl_easy_strerror(code);
 	enum fault_kind kind = FAULT_TRANSIENT;
@@ -282,15 +283,15 @@ int sftp_request_perform(struct sftp_request *request)
 {
 	CURL *handle = request->handle;
 	enum sftp_host host;
-	CURLcode code;
 
 	if (request->before)
 		curl_easy_setopt(handle, CURLOPT_QUOTE, request->before);
 	if (request->after)
 		curl_easy_setopt(handle, CURLOPT_POSTQUOTE, request->after);
 	request->moved_at = sftp_now_ms();
-	code = sftp_access_perform(&request->sftp->access, handle, request->details, &host);
-	return code == CURLE_OK ? 0 : request_fault(request, code, host);
+	request->code =
+		sftp_access_perform(&request->sftp->access, handle, request->details, &host);
+	return request->code == CURLE_OK ? 0 : request_fault(request, host);
 }
 
 void sftp_request_end(struct sftp_request *request)

@@ -68,8 +68,8 @@ int sftp_upload(struct sftp *sftp, const struct sftp_upload *upload, struct faul
 /** Makes the store's directory and those above it, as far as they are missing and may be made. */
 int sftp_make_root(struct sftp *sftp, struct fault *fault);
 
-/** After a failure to write: says so in *fault if the server's disk is full or read-only. Servers
- * themselves only say "Failure". */
+/** After a command failed: says so in *fault if the server's disk is full or read-only. Servers
+ * themselves only say "Failure". Uploads do it by themselves. */
 void sftp_diagnose(struct sftp *sftp, struct fault *fault);
 
 #endif

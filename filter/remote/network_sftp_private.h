@@ -70,6 +70,7 @@ struct sftp_request {
 	const char *doing; /* what is tried, for messages */
 	const char *path;
 	struct fault *fault;
+	CURLcode code; /* what came of it */
 	char details[CURL_ERROR_SIZE];
 	struct curl_slist *before;
 	struct curl_slist *after;

@@ -167,6 +167,9 @@ int sftp_upload(struct sftp *sftp, const struct sftp_upload *upload, struct faul
 		result = sftp_request_perform(&request);
 	}
 	sftp_request_end(&request);
+	/* To libcurl a cut connection and a full disk look alike in the midst of writing. */
+	if (result != 0 && request.code == CURLE_SSH)
+		sftp_diagnose(sftp, fault);
 	return result;
 }
 

@@ -10,9 +10,9 @@
 
 #include "filter/remote/network_sftp_private.h"
 
-/* What libcurl hands on at once. More of it makes reading ahead larger, which is lost at the end of
- * a range. */
-#define READ_SIZE (256L << 10)
+/* What libcurl hands on at once. libssh2 asks for four times as much ahead, which is lost at the end
+ * of a range. */
+#define READ_SIZE (128L << 10)
 
 /* A directory's listing is not longer. */
 #define LIST_LIMIT ((size_t)256 << 20)

@@ -35,7 +35,6 @@ struct session {
 	struct transfer transfer;
 	struct hub hub;     /* multipart: instead of a store */
 	struct fault fault; /* of the whole session, if it has a kind */
-	bool is_broken;     /* git-lfs does not listen */
 };
 
 /* ---- beginning and end ---------------------------------------------------------------------- */

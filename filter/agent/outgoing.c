@@ -246,6 +246,7 @@ static enum outgoing_result encode_object(struct outgoing *o, uint8_t *step)
 		.preset = o->ws->preset,
 		.priors = priors_begin(o->ws->priors, false),
 		.write_checks = true,
+		.unnamed = true,
 	};
 	struct brevis_encoder *encoder = NULL;
 	enum outgoing_result result;
@@ -295,6 +296,8 @@ static bool start_thread(struct outgoing *o)
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	started = pthread_create(&o->thread, NULL, work, o) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (started)
+		pthread_setname_np(o->thread, "brevis-feed");
 	return started;
 }
 

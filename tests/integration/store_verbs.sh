@@ -478,4 +478,33 @@ done
 store work verify --all
 is 'what is left is good' "$RC $(cat "$T/out")" "0 git-brevis store verify: $((count - 2)) objects checked, all good"
 
+# ---- what verify advises ------------------------------------------------------------------------
+
+# Objects that git-lfs itself has sent there; nothing helps but to remove the damaged one.
+must git lfs install
+new_remote remote.git
+must git init -q stock
+must git -C stock remote add origin "file://$T/remote.git"
+in_dir stock must git lfs track '*.safetensors'
+STORE=$T/sent
+store stock init "$STORE"
+exits 0 'init, for stock pointers'
+cp "$DEMO" stock/model.safetensors
+commit_all stock 'a checkpoint'
+store stock verify
+exits 1 'before the push, verify finds it missing'
+check 'push' git -C stock push -q origin main
+store stock verify
+exits 0 'after it, it is good'
+oid=$(sha256 "$DEMO")
+store stock ls -l
+check 'and compressed' grep -qE "^$oid .*% saved +compressed +model.safetensors\$" "$T/out"
+flip_bit "$(key "$oid")"
+store stock verify
+exits 1 'when it is damaged, verify finds it'
+must rm "$STORE/$(sed -n "s|.*; remove \(objects/../../\)OID from the store.*|\1$oid|p" "$T/out")"
+in_dir stock check 'what it advises can be done' git lfs push --object-id origin "$oid"
+store stock verify
+exits 0 'and helps'
+
 done_testing

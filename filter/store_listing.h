@@ -32,7 +32,7 @@ enum store_content {
 	STORE_PLAIN,      /* the bytes as they are, no archive */
 	STORE_ARCHIVE,    /* an archive that is the object: filter=brevis made it */
 	STORE_COMPRESSED, /* an archive that restores the object: the upload made it */
-	STORE_UNREADABLE  /* begins as an archive, and is damaged, or of a later version */
+	STORE_UNREADABLE  /* not handed out, or an archive that is damaged or of a later version */
 };
 
 /** What an object's beginning and end say; its bytes are not proven. */
@@ -41,7 +41,7 @@ struct store_look {
 	uint64_t original_size; /* unless STORE_UNREADABLE */
 };
 
-/** Looks at an object. Returns -1 with *fault if the store does not hand it out. */
+/** Looks at an object. Returns -1 with *fault if it is not there, or the store is not to be had. */
 int store_look(struct store *store, const struct store_entry *entry, struct store_look *out,
 	       struct fault *fault);
 

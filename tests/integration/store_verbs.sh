@@ -363,6 +363,9 @@ in_dir theirs run as_user git brevis store verify
 exits 1 'verify goes on after an object that cannot be read'
 check 'which it names' grep -qE "^$plain [a-z]+\.bin: cannot be read: .*[Pp]ermission denied" "$T/out"
 contains 'and counts' "$T/out" ', 1 unreadable, 2 good'
+in_dir theirs run as_user git brevis store ls -l
+exits 0 'so does ls -l'
+check 'and shows it' grep -qE "^$plain +\? +300.0 KB +\? +unreadable" "$T/out"
 must chmod 644 "$(key "$plain")"
 
 # ---- gc of what uploads left --------------------------------------------------------------------

@@ -118,7 +118,8 @@ static int write_file(const struct initialisation *init)
 			return -1;
 	}
 	if (set(init, "lfs.url", init->wanted) < 0 ||
-	    set(init, "brevis.s3.endpoint", init->endpoint) < 0 ||
+	    set(init, "brevis.s3.endpoint",
+		init->endpoint ? init->place.settings.s3_endpoint : NULL) < 0 ||
 	    set(init, "brevis.s3.region", init->region) < 0)
 		return -1;
 	return set(init, "brevis.s3.addressing", init->addressing);
@@ -202,6 +203,9 @@ static void tell(const struct initialisation *init)
 				       keys[i], keys[i]);
 		free(value);
 	}
+	if (init->endpoint || init->region || init->addressing)
+		report_note("git-lfs warns that it ignores brevis.s3.* in .lfsconfig; git-brevis "
+			    "heeds them");
 	if (!agent || strcmp(agent, "brevis") != 0)
 		report_warning("git-lfs does not know its agent yet; `git brevis install` "
 			       "registers it for you");

@@ -266,19 +266,28 @@ static void remember(struct sftp_access *access, size_t kind, size_t login)
 CURLcode sftp_access_perform(struct sftp_access *access, CURL *handle, const char *details,
 			     enum sftp_host *host)
 {
+	bool refused = false;
 	size_t kind;
+	size_t first;
 	size_t login;
 	CURLcode code;
 
 	pthread_mutex_lock(&access->mutex);
 	kind = access->kind;
-	login = access->login;
+	first = login = access->login;
 	pthread_mutex_unlock(&access->mutex);
 	while ((code = attempt(access, handle, kind, login, host)) != CURLE_OK) {
 		size_t next = kind + 1;
 
 		if (code == CURLE_LOGIN_DENIED && login + 1 < access->login_count) {
 			login++;
+			continue;
+		}
+		/* A connection that broke off during the login looks the same: only a second
+		 * refusal is one. */
+		if (code == CURLE_LOGIN_DENIED && !refused) {
+			refused = true;
+			login = first;
 			continue;
 		}
 		while (next < KNOWN_HOST_KINDS && access->known_fd[next] < 0)

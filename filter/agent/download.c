@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,6 +202,16 @@ static int get(struct receiving *r, bool *was_resumed, char **path, struct fault
 	return result;
 }
 
+static int absent(const struct pointer *pointer, struct fault *fault)
+{
+	char remedy[FAULT_TEXT_SIZE];
+
+	snprintf(remedy, sizeof(remedy),
+		 "push it from a clone that has it: git lfs push --object-id origin %s",
+		 pointer->oid);
+	return fault_set(fault, FAULT_ABSENT, remedy, "the store lacks it");
+}
+
 int download_object(struct transfer *transfer, const struct pointer *pointer, char **path,
 		    struct fault *fault)
 {
@@ -209,7 +220,7 @@ int download_object(struct transfer *transfer, const struct pointer *pointer, ch
 	int result;
 
 	if (store_size(transfer->store, pointer->oid, &r.stored, fault) != 0)
-		return -1;
+		return fault->kind == FAULT_ABSENT ? absent(pointer, fault) : -1;
 	result = get(&r, &was_resumed, path, fault);
 	/* The part that was here may be at fault. */
 	if (result != 0 && was_resumed && fault->kind == FAULT_DAMAGED) {

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# A team without an LFS server keeps its objects in OpenSSH's sftp: push, clone, a second push.
+# shellcheck source=../support/lib.sh
+. "$(dirname "$0")/../support/lib.sh"
+# shellcheck source=../support/stores.sh
+. "$TOP/tests/support/stores.sh"
+
+must git lfs install
+use_store sftp
+journey
+done_testing

@@ -54,6 +54,7 @@ _count=0
 _failed=0
 _done=0
 _pids=()
+_mounts=()
 
 echo "# $_name seed $SEED git-brevis $BIN"
 
@@ -241,6 +242,17 @@ descendants()
 	done
 }
 
+# forget_process PID: it has ended; another one may get its number.
+forget_process()
+{
+	local pid
+	local -a left=()
+	for pid in "${_pids[@]}"; do
+		[ "$pid" = "$1" ] || left+=("$pid")
+	done
+	_pids=("${left[@]}")
+}
+
 # end_process PID: one that the script started, and all that this one has started: servers leave
 # those to finish what they do.
 end_process()
@@ -250,11 +262,12 @@ end_process()
 	kill "$1" 2>/dev/null && wait "$1" 2>/dev/null
 	# shellcheck disable=SC2086 # a list of words
 	[ -z "$below" ] || kill -KILL $below 2>/dev/null
+	forget_process "$1"
 }
 
 _leave()
 {
-	local code=$? pid
+	local code=$? pid mount
 	if [ "$_done" -eq 0 ]; then
 		_count=$((_count + 1))
 		echo "not ok $_count - the script came to its end (exit code $code)"
@@ -264,6 +277,9 @@ _leave()
 		end_process "$pid"
 	done
 	cd /
+	for mount in "${_mounts[@]}"; do
+		umount -l "$mount"
+	done
 	if [ -n "${BREVIS_TEST_KEEP:-}" ]; then
 		echo "# kept: $T"
 	else
@@ -361,6 +377,14 @@ object_path()
 listing()
 {
 	(cd "$1" && find . -name .git -prune -o -type f -print0 | LC_ALL=C sort -z | xargs -0r sha256sum)
+}
+
+# small_disk DIR MIB: a file system of its own. Only where OWN_MOUNTS is set (own_mounts.sh).
+small_disk()
+{
+	must mkdir -p "$1"
+	must mount -t tmpfs -o "size=$2m" tmpfs "$1"
+	_mounts+=("$1")
 }
 
 # Lines of a trace file that tell of a compression.

@@ -168,7 +168,7 @@ def cpu_line(key):
         return next(found, "")
 
 
-def print_machine(bench, load):
+def print_machine(bench, load, title):
     side = bench.sides[0]
     flags = (cpu_line("flags") or cpu_line("Features")).split()
     with open("/proc/meminfo", encoding="utf-8") as lines:
@@ -179,7 +179,7 @@ def print_machine(bench, load):
         side.command(bench.folder, command).strip()
         for command in (["git", "version"], ["git", "lfs", "version"], ["git", "brevis", "version"])
     ]
-    print("# Through git, beside stock git-lfs\n")
+    print(f"# {title}\n")
     print(
         f"- machine: {cpu_line('model name') or 'unknown processor'}, "
         f"{len(os.sched_getaffinity(0))} processors, {platform.machine()}, "
@@ -255,7 +255,7 @@ def main():
         signal.signal(number, lambda *_: sys.exit(130))
     with tempfile.TemporaryDirectory(prefix="bench-git.", dir=options.dir) as folder:
         bench = Bench(options, os.path.realpath(folder), os.environ["BENCH_BUILD"])
-        print_machine(bench, load)
+        print_machine(bench, load, "Through git, beside stock git-lfs")
         for mib in options.size:
             bench.stage(ModelStage, mib)
         bench.stage(ShardsStage, options.shard)

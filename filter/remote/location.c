@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "core/base/buffer.h"
+#include "filter/remote/network.h"
 
 #define SCHEMES                                                                                    \
 	"a store is a directory, file:///path, sftp://host/path, dav+https://host/path or "        \
@@ -84,21 +85,6 @@ static void put(struct buffer *out, const char *text)
 	buffer_append(out, text, strlen(text));
 }
 
-/* Appends a path as a URL has it. */
-static void put_encoded(struct buffer *out, const char *text)
-{
-	char code[4];
-
-	for (; *text; text++) {
-		if (isalnum((unsigned char)*text) || strchr("-._~/", *text)) {
-			buffer_u8(out, (uint8_t)*text);
-			continue;
-		}
-		snprintf(code, sizeof(code), "%%%02X", (unsigned)(unsigned char)*text);
-		put(out, code);
-	}
-}
-
 /* Makes the canonical URL of what was parsed. Returns NULL when memory is short. */
 static char *canonical(const struct location *location, const struct scheme *scheme)
 {
@@ -108,7 +94,7 @@ static char *canonical(const struct location *location, const struct scheme *sch
 	put(&out, scheme->name);
 	put(&out, "://");
 	if (location->user) {
-		put_encoded(&out, location->user);
+		url_encode(&out, location->user, "");
 		put(&out, "@");
 	}
 	if (location->host && strchr(location->host, ':')) {
@@ -126,7 +112,7 @@ static char *canonical(const struct location *location, const struct scheme *sch
 		put(&out, location->bucket);
 	if (location->path[0] && location->path[0] != '/')
 		put(&out, "/");
-	put_encoded(&out, location->path);
+	url_encode(&out, location->path, "/");
 	buffer_u8(&out, 0);
 	if (buffer_failed(&out))
 		buffer_release(&out);

@@ -62,6 +62,7 @@ static int s3_open(const struct location *location, const struct store_settings 
 		s3_close(s3);
 		return fault_nomem(fault);
 	}
+	s3->part_size_given = settings->part_size > 0;
 	*state = s3;
 	return 0;
 }

@@ -254,13 +254,13 @@ static void *lane(void *ctx)
 	return NULL;
 }
 
-static uint64_t part_size_of(const struct driver_upload *upload)
+static uint64_t part_size_of(const struct s3 *s3, const struct driver_upload *upload)
 {
 	uint64_t size = feed_limit(upload->feed) / PARTS_USUAL + 1;
 
 	if (size > LARGEST_USUAL)
 		size = LARGEST_USUAL;
-	if (size <= upload->part_size)
+	if (size <= upload->part_size || s3->part_size_given)
 		return upload->part_size;
 	return (size + PART_UNIT - 1) / PART_UNIT * PART_UNIT;
 }
@@ -335,42 +335,32 @@ static int take_sent_part(void *ctx, const struct s3_part *part)
 	return part->number <= PARTS_MAX ? set_etag(m, part->number - 1, part->etag) : 0;
 }
 
-/* Finds out what the server has of the upload that the journal knows of. *gone: no such upload. */
-static int resume(struct multipart *m, bool *gone)
-{
-	const struct journal *journal = m->upload->journal;
-
-	m->part_size = journal_part_size(journal);
-	m->id = strdup(journal_note(journal));
-	if (!m->id)
-		return fault_nomem(m->fault);
-	return s3_list_parts(m->s3, m->upload->key, m->id, take_sent_part, m, gone, m->fault);
-}
-
 /* Goes on with an earlier upload, or begins one. Returns 1 if the object is there meanwhile: the
  * upload was completed, but its answer was lost. */
 static int begin(struct multipart *m)
 {
 	const struct driver_upload *upload = m->upload;
-	uint64_t known = journal_part_size(upload->journal);
-	struct fault fault = {0};
+	const char *note = journal_note(upload->journal);
+	struct fault ignored = {0};
 	bool gone = false;
 	uint64_t size;
 
-	if (!known || !*journal_note(upload->journal))
+	if (!*note)
 		return initiate(m);
-	/* What was begun with parts that are too small or too large for today is begun anew. */
-	if (known > PARTS_MEMORY || feed_limit(upload->feed) / known >= PARTS_MAX) {
-		s3_abort(m->s3, upload->key, journal_note(upload->journal), &fault);
+	/* Parts of another size are of no use. */
+	if (journal_part_size(upload->journal) != m->part_size) {
+		s3_abort(m->s3, upload->key, note, &ignored);
 		return initiate(m);
 	}
-	if (resume(m, &gone) == 0)
+	m->id = strdup(note);
+	if (!m->id)
+		return fault_nomem(m->fault);
+	if (s3_list_parts(m->s3, upload->key, m->id, take_sent_part, m, &gone, m->fault) == 0)
 		return 0;
 	if (!gone)
 		return -1;
-	if (s3_size(m->s3, upload->key, &size, &fault) == 0)
+	if (s3_size(m->s3, upload->key, &size, &ignored) == 0)
 		return 1;
-	m->part_size = part_size_of(upload);
 	forget_etags(m);
 	return initiate(m);
 }
@@ -503,8 +493,10 @@ static int put_small(struct s3 *s3, const struct driver_upload *upload, size_t l
 
 int s3_put(void *state, const struct driver_upload *upload, struct fault *fault)
 {
-	struct multipart m = {
-		.s3 = state, .upload = upload, .part_size = part_size_of(upload), .fault = fault};
+	struct multipart m = {.s3 = state,
+			      .upload = upload,
+			      .part_size = part_size_of(state, upload),
+			      .fault = fault};
 	int64_t len = feed_wait(upload->feed, 0, (size_t)m.part_size + 1);
 	int result;
 

@@ -275,6 +275,7 @@ static const struct meaning meanings[] = {
 	{"StorageFull", FAULT_NO_SPACE, room},
 	{"InsufficientStorage", FAULT_NO_SPACE, room},
 	{"XMinioStorageFull", FAULT_NO_SPACE, room},
+	{"EntityTooSmall", FAULT_LOCAL, "set brevis.store.partSize to 5m or more"},
 	{"EntityTooLarge", FAULT_NO_SPACE, full},
 	{"MaxMessageLengthExceeded", FAULT_NO_SPACE, full},
 

@@ -13,11 +13,14 @@ static void count(void *ctx, uint64_t bytes)
 	f->sent += bytes;
 }
 
+/* What the next upload might come to, if that is more than it is. */
+static uint64_t limit;
+
 /* Uploads a text as KEY in parts of four bytes. good: the feed grants it. */
 static int put_to(struct fixture *f, struct journal *journal, const char *text, bool good)
 {
 	int fd = open("content", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	struct feed *feed = feed_new(fd, strlen(text));
+	struct feed *feed = feed_new(fd, limit ? limit : strlen(text));
 	struct driver_upload upload = {KEY, feed, journal, 4, 1, count, f};
 	int result;
 
@@ -162,32 +165,28 @@ static void test_multipart_bodies(void **state)
 	done(&f);
 }
 
-/* What may become very large has larger parts, since not every server takes 10,000. */
+/* What may become very large has larger parts, since not every server takes 10,000; but not if
+ * their size was given. */
 static void test_large_parts(void **state)
 {
-	static const struct reply replies[] = {SAYS(OK_HEAD(0))};
-	struct journal *journal = journal_open(NULL, "store", KEY);
+	static const struct reply whole[] = {SAYS(OK_HEAD(0))};
+	static const struct reply parts[] = {INITIATED, SAYS(ETAG("a")), SAYS(ETAG("b")),
+					     SAYS(NOT_FOUND), COMPLETED};
 	struct fixture f;
-	struct feed *feed;
-	int fd;
 
 	(void)state;
-	BEGIN(&f, replies);
-	put_text("content", "abcdefghij");
-	fd = open("content", O_RDONLY | O_CLOEXEC);
-	feed = feed_new(fd, (uint64_t)20 << 30);
-	feed_grow(feed, 10);
-	feed_finish(feed);
-	assert_int_equal(driver_s3.put(f.driver,
-				       &(struct driver_upload){KEY, feed, journal, 4, 1, count, &f},
-				       &f.fault),
-			 0);
-	journal_end(journal);
-	feed_free(feed);
-	close(fd);
+	limit = (uint64_t)20 << 30;
+	BEGIN(&f, whole);
+	assert_int_equal(put(&f, "abcdef"), 0);
 	end(&f);
 	ASKED(&f, 0, "PUT " URL_KEY " HTTP/1.1\r\n");
 	done(&f);
+	BEGIN(&f, parts);
+	((struct s3 *)f.driver)->part_size_given = true;
+	assert_int_equal(put(&f, "abcdef"), 0);
+	end(&f);
+	done(&f);
+	limit = 0;
 }
 
 /* What was sent is not sent again, if the server has it still and it is the same. */
@@ -267,6 +266,29 @@ static void test_upload_is_gone(void **state)
 	assert_int_equal(put_to(&f, journal, "abcdef", true), 0);
 	journal_end(journal);
 	end(&f);
+	done(&f);
+}
+
+/* Parts of another size are of no use: they go, and all begins anew. */
+static void test_other_part_size(void **state)
+{
+	static const struct reply replies[] = {SAYS("HTTP/1.1 204 Gone\r\n\r\n"),
+					       INITIATED,
+					       SAYS(ETAG("a")),
+					       SAYS(ETAG("b")),
+					       SAYS(NOT_FOUND),
+					       COMPLETED};
+	struct journal *journal = journal_open(".", "store", KEY);
+	struct fixture f;
+
+	(void)state;
+	journal_begin(journal, "old", 5);
+	BEGIN(&f, replies);
+	assert_int_equal(put_to(&f, journal, "abcdef", true), 0);
+	journal_end(journal);
+	end(&f);
+	ASKED(&f, 0, "DELETE " URL_KEY "?uploadId=old ");
+	ASKED(&f, 5, "POST " URL_KEY "?uploadId=id ");
 	done(&f);
 }
 
@@ -456,13 +478,21 @@ static void test_smaller_now(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SANDBOX_TEST(test_put_whole),         SANDBOX_TEST(test_headers),
-		SANDBOX_TEST(test_multipart),         SANDBOX_TEST(test_multipart_bodies),
-		SANDBOX_TEST(test_large_parts),       SANDBOX_TEST(test_resumes),
-		SANDBOX_TEST(test_parts_that_differ), SANDBOX_TEST(test_upload_is_gone),
-		SANDBOX_TEST(test_upload_goes),       SANDBOX_TEST(test_slow_down),
-		SANDBOX_TEST(test_completion_fails),  SANDBOX_TEST(test_completed_nevertheless),
-		SANDBOX_TEST(test_there_already),     SANDBOX_TEST(test_bad_content),
+		SANDBOX_TEST(test_put_whole),
+		SANDBOX_TEST(test_headers),
+		SANDBOX_TEST(test_multipart),
+		SANDBOX_TEST(test_multipart_bodies),
+		SANDBOX_TEST(test_large_parts),
+		SANDBOX_TEST(test_resumes),
+		SANDBOX_TEST(test_parts_that_differ),
+		SANDBOX_TEST(test_upload_is_gone),
+		SANDBOX_TEST(test_other_part_size),
+		SANDBOX_TEST(test_upload_goes),
+		SANDBOX_TEST(test_slow_down),
+		SANDBOX_TEST(test_completion_fails),
+		SANDBOX_TEST(test_completed_nevertheless),
+		SANDBOX_TEST(test_there_already),
+		SANDBOX_TEST(test_bad_content),
 		SANDBOX_TEST(test_smaller_now),
 	};
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "filter/remote/aws_credentials.h"
 #include "filter/remote/location.h"
 #include "filter/repository.h"
 
@@ -130,6 +131,8 @@ static int read_region(const struct repository *repository, struct store_setting
 		out->s3_region = from_environment("AWS_DEFAULT_REGION");
 	if (!out->s3_region)
 		out->s3_region = from_either(repository, "brevis.s3.region");
+	if (!out->s3_region)
+		out->s3_region = aws_profile_setting("region");
 	if (!out->s3_region)
 		out->s3_region = strdup(REGION);
 	if (!out->s3_region)

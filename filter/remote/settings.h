@@ -32,7 +32,8 @@ struct store_settings {
 
 	char *s3_endpoint;  /* AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, brevis.s3.endpoint;
 			       "https://s3.REGION.amazonaws.com". No slash at its end */
-	char *s3_region;    /* AWS_REGION, AWS_DEFAULT_REGION, brevis.s3.region; "us-east-1" */
+	char *s3_region;    /* AWS_REGION, AWS_DEFAULT_REGION, brevis.s3.region, that of the AWS
+			       profile; "us-east-1" */
 	bool s3_path_style; /* brevis.s3.addressing: "path", "virtual"; path if an endpoint is set
 			     */
 };

@@ -6,8 +6,8 @@
 #include "tests/unit/sandbox.h"
 
 static const char *const variables[] = {
-	"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_REGION",
-	"AWS_DEFAULT_REGION",  "GIT_SSL_CAINFO",   "GIT_SSL_NO_VERIFY",
+	"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_REGION",     "AWS_DEFAULT_REGION",
+	"AWS_PROFILE",         "AWS_CONFIG_FILE",  "GIT_SSL_CAINFO", "GIT_SSL_NO_VERIFY",
 };
 
 static int enter(void **state)
@@ -141,6 +141,12 @@ static void test_environment(void **state)
 	struct store_settings s;
 
 	(void)state;
+	assert_int_equal(mkdir("../.aws", 0700), 0);
+	put_text("../.aws/config", "[default]\nregion = of-the-profile\n");
+	s = read_good();
+	assert_string_equal(s.s3_endpoint, "https://s3.of-the-profile.amazonaws.com");
+	assert_string_equal(s.s3_region, "of-the-profile");
+	store_settings_release(&s);
 	sh("git config brevis.s3.endpoint http://configured");
 	sh("git config brevis.s3.region configured");
 	sh("git config http.sslCAInfo /configured");

@@ -53,6 +53,13 @@ struct driver {
 	 */
 	int (*put)(void *state, const struct driver_upload *upload, struct fault *fault);
 
+	/**
+	 * Opens a file without a name, to write and to read, in which an upload may grow and that
+	 * put then merely gives its name. Returns its descriptor, or -1 if there is no such thing.
+	 * NULL: never.
+	 */
+	int (*scratch)(void *state);
+
 	/** Writes a small thing (a description) at once; one that is there stays (done == success).
 	 */
 	int (*put_bytes)(void *state, const char *key, const void *data, size_t len,

@@ -215,6 +215,7 @@ const struct driver driver_directory = {
 	.close = directory_close,
 	.size = directory_size,
 	.read = directory_read,
+	.scratch = directory_scratch,
 	.put = directory_put,
 	.put_bytes = directory_put_bytes,
 	.create = directory_create,

@@ -36,6 +36,7 @@ int directory_write_fault(const struct directory *directory, const char *key, in
 int directory_settle(struct directory *directory, bool now);
 
 /* Operations of the driver. */
+int directory_scratch(void *state);
 int directory_put(void *state, const struct driver_upload *upload, struct fault *fault);
 int directory_put_bytes(void *state, const char *key, const void *data, size_t len,
 			struct fault *fault);

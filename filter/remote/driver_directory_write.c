@@ -138,15 +138,16 @@ static int place(const struct directory *directory, const char *key, struct new_
 	return rc;
 }
 
-/* Reads the next step of a feed, a whole one unless it is the last. Returns its size, 0 at the end,
- * or -1 with *fault. */
+/* Waits for the next step of a feed, a whole one unless it is the last, and reads it if there is a
+ * buf. Returns its size, 0 at the end, or -1 with *fault. */
 static ssize_t next_step(struct feed *feed, void *buf, size_t step, uint64_t at,
 			 struct fault *fault)
 {
-	ssize_t got = -1;
+	ssize_t got;
 
 	errno = 0;
-	if (feed_wait(feed, at, step) >= 0)
+	got = feed_wait(feed, at, step);
+	if (got > 0 && buf)
 		got = feed_read(feed, buf, step, at);
 	if (got >= 0)
 		return got;
@@ -161,22 +162,24 @@ static void begin_write_back(int fd, uint64_t from, uint64_t to)
 	(void)sync_file_range(fd, (off_t)from, (off_t)(to - from), SYNC_FILE_RANGE_WRITE);
 }
 
-/* Copies what the feed yields until its end, and has it on the disk if it is large. */
+/* Copies what the feed yields until its end, and has it on the disk if it is large. If the file is
+ * the feed's own, there is nothing to copy. */
 static int copy(const struct directory *directory, const struct driver_upload *upload, int fd,
 		struct fault *fault)
 {
 	uint64_t limit = feed_limit(upload->feed);
 	size_t step = limit < STEP ? (size_t)limit + 1 : STEP;
-	uint8_t *buf = malloc(step);
+	bool is_own = fd == feed_fd(upload->feed);
+	uint8_t *buf = is_own ? NULL : malloc(step);
 	uint64_t begun = 0;
 	uint64_t at = 0;
 	int error = 0;
 	ssize_t got;
 
-	if (!buf)
+	if (!buf && !is_own)
 		return fault_nomem(fault);
 	while ((got = next_step(upload->feed, buf, step, at, fault)) > 0) {
-		if (stream_write(&fd, buf, (size_t)got) != 0) {
+		if (!is_own && stream_write(&fd, buf, (size_t)got) != 0) {
 			error = errno;
 			break;
 		}
@@ -200,14 +203,52 @@ static int copy(const struct directory *directory, const struct driver_upload *u
 	return 0;
 }
 
-int directory_put(void *state, const struct driver_upload *upload, struct fault *fault)
+int directory_scratch(void *state)
 {
-	struct directory *directory = state;
+	const struct directory *directory = state;
+	char *place = directory_path(directory, TEMPORARY);
+	int fd = -1;
+
+	if (place)
+		fd = open(place, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+	free(place);
+	return fd;
+}
+
+/* True if the feed's file has no name, and can be given one in the store. */
+static bool can_be_named(const struct directory *directory, const struct feed *feed)
+{
+	int flags = fcntl(feed_fd(feed), F_GETFL);
+	char *place = directory_path(directory, TEMPORARY);
+	struct stat there, here;
+	bool can;
+
+	/* Those that had a name once cannot. */
+	can = place && flags >= 0 && (flags & O_TMPFILE) == O_TMPFILE && stat(place, &there) == 0 &&
+	      fstat(feed_fd(feed), &here) == 0 && here.st_nlink == 0 && here.st_dev == there.st_dev;
+	free(place);
+	return can;
+}
+
+/* Gives the feed's own file the object's name. Returns 1 if it has to be copied instead. */
+static int put_own(const struct directory *directory, const struct driver_upload *upload,
+		   struct fault *fault)
+{
+	struct new_file own = {.fd = feed_fd(upload->feed), .guard = -1};
+
+	if (!can_be_named(directory, upload->feed))
+		return 1;
+	if (copy(directory, upload, own.fd, fault) != 0)
+		return -1;
+	return place(directory, upload->key, &own) == 0 ? 0 : 1;
+}
+
+static int put_copy(const struct directory *directory, const struct driver_upload *upload,
+		    struct fault *fault)
+{
 	struct new_file file;
 	int rc;
 
-	if (directory_settle(directory, feed_limit(upload->feed) >= LARGE) != 0)
-		return fault_errno(fault, errno, "writing to %s/", directory->root);
 	if (begin(directory, upload->key, journal_token(upload->journal), &file) != 0)
 		return directory_write_fault(directory, upload->key, errno, fault);
 	/* A file with a name may be left: then the next attempt is to know it by its token. */
@@ -217,6 +258,19 @@ int directory_put(void *state, const struct driver_upload *upload, struct fault 
 	if (rc == 0 && place(directory, upload->key, &file) != 0)
 		rc = directory_write_fault(directory, upload->key, errno, fault);
 	new_file_close(&file);
+	return rc;
+}
+
+int directory_put(void *state, const struct driver_upload *upload, struct fault *fault)
+{
+	struct directory *directory = state;
+	int rc;
+
+	if (directory_settle(directory, feed_limit(upload->feed) >= LARGE) != 0)
+		return fault_errno(fault, errno, "writing to %s/", directory->root);
+	rc = put_own(directory, upload, fault);
+	if (rc > 0)
+		rc = put_copy(directory, upload, fault);
 	if (rc == 0)
 		unsettle(directory);
 	return rc;

@@ -70,6 +70,11 @@ void feed_fail(struct feed *feed)
 	end(feed, FEED_FAILED);
 }
 
+int feed_fd(const struct feed *feed)
+{
+	return feed->fd;
+}
+
 uint64_t feed_limit(const struct feed *feed)
 {
 	return feed->limit;

@@ -31,6 +31,7 @@ void feed_finish(struct feed *feed);
 void feed_fail(struct feed *feed);
 
 uint64_t feed_limit(const struct feed *feed);
+int feed_fd(const struct feed *feed);
 
 /**
  * Waits until len bytes are there from an offset, or the end, or a failure. Returns how many there

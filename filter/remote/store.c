@@ -319,6 +319,11 @@ static unsigned parallel_of(const struct store *store, uint64_t part_size)
 	return fit < store->settings->parallel ? (unsigned)fit : store->settings->parallel;
 }
 
+int store_scratch(struct store *store)
+{
+	return store->driver->scratch ? store->driver->scratch(store->state) : -1;
+}
+
 int store_put(struct store *store, const char *oid, struct feed *feed, store_progress_fn progress,
 	      void *ctx, struct fault *fault)
 {

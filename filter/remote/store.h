@@ -61,6 +61,13 @@ int store_get(struct store *store, const char *oid, uint64_t offset, uint64_t si
 	      brevis_write_fn write, void *ctx, struct fault *fault);
 
 /**
+ * Opens a file without a name in which an object that is still made may grow, where the store is
+ * near enough for that: store_put then need not copy it. Returns its descriptor, which the caller
+ * closes, or -1: any other file will do.
+ */
+int store_scratch(struct store *store);
+
+/**
  * Uploads an object, going on where an earlier attempt of this clone has stopped, and gives it its
  * name once the feed has granted its end. progress (may be NULL) is called by one thread at a time.
  * An object that is there by then is fine, and stays as it is.

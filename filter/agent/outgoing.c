@@ -22,7 +22,8 @@
 /* The archive that is being made, in a file without a name. */
 struct scratch {
 	int fd;
-	int failure; /* errno of writing */
+	bool is_local; /* not in the store */
+	int failure;   /* errno of writing */
 	uint64_t size;
 	size_t used;
 	uint8_t buffer[STREAM_STEP]; /* writes gather here */
@@ -138,24 +139,31 @@ static enum outgoing_result hash_object(struct outgoing *o, uint8_t *step)
 
 /* ---- as an archive -------------------------------------------------------------------------- */
 
-/* Writes what has gathered, and lets the feed grow by it. */
-static int flush_archive(struct outgoing *o)
+/* Writes bytes, and lets the feed grow by them. */
+static int write_archive(struct outgoing *o, const void *data, size_t len)
 {
 	struct scratch *s = o->scratch;
-	size_t used = s->used;
 
-	s->used = 0;
 	/* An archive that is no smaller is of no use: its encoder need not go on. */
-	if (s->size + used >= o->pointer->size)
+	if (s->size + len >= o->pointer->size)
 		return -1;
-	if (stream_write_checked(s->fd, s->buffer, used, s->size, s->back) != 0) {
+	if (stream_write_checked(s->fd, data, len, s->size, s->back) != 0) {
 		s->failure = errno;
 		return -1;
 	}
-	s->size += used;
+	s->size += len;
 	atomic_store(&o->made, s->size);
 	feed_grow(o->feed, s->size);
 	return 0;
+}
+
+/* Writes what has gathered. */
+static int flush_archive(struct outgoing *o)
+{
+	size_t used = o->scratch->used;
+
+	o->scratch->used = 0;
+	return write_archive(o, o->scratch->buffer, used);
 }
 
 /* A brevis_write_fn. */
@@ -163,19 +171,13 @@ static int take_archive(void *ctx, const void *data, size_t len)
 {
 	struct outgoing *o = ctx;
 	struct scratch *s = o->scratch;
-	const uint8_t *at = data;
 
-	while (len) {
-		size_t room = sizeof(s->buffer) - s->used;
-		size_t n = len < room ? len : room;
-
-		memcpy(s->buffer + s->used, at, n);
-		s->used += n;
-		at += n;
-		len -= n;
-		if (s->used == sizeof(s->buffer) && flush_archive(o) != 0)
-			return -1;
-	}
+	if (len > sizeof(s->buffer) - s->used && flush_archive(o) != 0)
+		return -1;
+	if (len > sizeof(s->buffer))
+		return write_archive(o, data, len);
+	memcpy(s->buffer + s->used, data, len);
+	s->used += len;
 	return 0;
 }
 
@@ -184,8 +186,11 @@ static enum outgoing_result fail_encoding(struct outgoing *o, const struct brevi
 {
 	if (o->scratch->failure) {
 		fault_errno(&o->fault, o->scratch->failure,
-			    "up to %" PRIu64 " bytes for its archive cannot be written to %s/tmp",
-			    o->pointer->size, repository_lfs_dir(o->ws->repository));
+			    "up to %" PRIu64 " bytes for its archive cannot be written to %s%s",
+			    o->pointer->size,
+			    o->scratch->is_local ? repository_lfs_dir(o->ws->repository)
+						 : "the store",
+			    o->scratch->is_local ? "/tmp" : "");
 		return OUTGOING_FAILED;
 	}
 	if (err->status == BREVIS_E_IO)
@@ -310,11 +315,15 @@ static void release(struct outgoing *o)
 	free(o);
 }
 
-static int open_scratch(struct outgoing *o, struct fault *fault)
+static int open_scratch(struct outgoing *o, struct store *store, struct fault *fault)
 {
 	o->scratch = calloc(1, sizeof(*o->scratch));
 	if (!o->scratch)
 		return fault_nomem(fault);
+	o->scratch->fd = store_scratch(store);
+	if (o->scratch->fd >= 0)
+		return 0;
+	o->scratch->is_local = true;
 	o->scratch->fd = object_store_scratch(o->ws->store);
 	if (o->scratch->fd < 0)
 		return fault_errno(fault, errno, "no file can be created in %s/tmp",
@@ -322,8 +331,9 @@ static int open_scratch(struct outgoing *o, struct fault *fault)
 	return 0;
 }
 
-struct outgoing *outgoing_start(struct workspace *ws, const struct pointer *pointer,
-				const struct object_file *file, bool compress, struct fault *fault)
+struct outgoing *outgoing_start(struct workspace *ws, struct store *store,
+				const struct pointer *pointer, const struct object_file *file,
+				bool compress, struct fault *fault)
 {
 	struct outgoing *o = calloc(1, sizeof(*o));
 
@@ -334,7 +344,7 @@ struct outgoing *outgoing_start(struct workspace *ws, const struct pointer *poin
 	o->ws = ws;
 	o->pointer = pointer;
 	o->file = file;
-	if (compress && open_scratch(o, fault) != 0)
+	if (compress && open_scratch(o, store, fault) != 0)
 		goto failed;
 	o->feed = feed_new(o->scratch ? o->scratch->fd : file->fd, pointer->size);
 	if (!o->feed) {

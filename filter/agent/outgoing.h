@@ -9,17 +9,17 @@
 #define FILTER_AGENT_OUTGOING_H
 
 #include "filter/convert.h"
-#include "filter/remote/fault.h"
-#include "filter/remote/feed.h"
+#include "filter/remote/store.h"
 
 struct outgoing;
 
 /**
- * Starts it. All that is passed must live, and the workspace be left alone, until outgoing_end.
- * Returns NULL with *fault on failure.
+ * Starts it. All that is passed must live, and the workspace be left alone, until outgoing_end. An
+ * archive grows in the store, if that is near, else here. Returns NULL with *fault on failure.
  */
-struct outgoing *outgoing_start(struct workspace *ws, const struct pointer *pointer,
-				const struct object_file *file, bool compress, struct fault *fault);
+struct outgoing *outgoing_start(struct workspace *ws, struct store *store,
+				const struct pointer *pointer, const struct object_file *file,
+				bool compress, struct fault *fault);
 
 struct feed *outgoing_feed(const struct outgoing *outgoing);
 

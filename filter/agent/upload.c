@@ -39,7 +39,7 @@ static int send_object(struct transfer *transfer, const struct pointer *pointer,
 	struct outgoing *outgoing;
 	int result;
 
-	outgoing = outgoing_start(transfer->ws, pointer, file, compress, fault);
+	outgoing = outgoing_start(transfer->ws, transfer->store, pointer, file, compress, fault);
 	if (!outgoing)
 		return -1;
 	sending.outgoing = outgoing;

@@ -19,15 +19,13 @@ static int directory_open(const struct location *location, const struct store_se
 {
 	struct directory *directory = calloc(1, sizeof(*directory));
 
-	(void)settings;
 	if (directory)
 		directory->root = strdup(strcmp(location->path, "/") == 0 ? "" : location->path);
 	if (!directory || !directory->root) {
 		free(directory);
 		return fault_nomem(fault);
 	}
-	pthread_mutex_init(&directory->mutex, NULL);
-	directory->fd = -1;
+	directory->sync = settings->sync;
 	*state = directory;
 	return 0;
 }
@@ -38,10 +36,6 @@ static void directory_close(void *state)
 
 	if (!directory)
 		return;
-	directory_settle(directory, true);
-	if (directory->fd >= 0)
-		close(directory->fd);
-	pthread_mutex_destroy(&directory->mutex);
 	free(directory->root);
 	free(directory);
 }

@@ -3,8 +3,6 @@
 #ifndef FILTER_REMOTE_DRIVER_DIRECTORY_H
 #define FILTER_REMOTE_DRIVER_DIRECTORY_H
 
-#include <pthread.h>
-
 #include "filter/remote/driver.h"
 
 #define TEMPORARY "tmp"
@@ -12,11 +10,8 @@
 
 /** A store that is a directory. */
 struct directory {
-	char *root;            /* "" for "/" */
-	pthread_mutex_t mutex; /* over what follows */
-	int fd;                /* of the file system, from the first thing written on, else -1 */
-	bool unsettled;        /* something may not be on the disk, */
-	int64_t since;         /* the first of it written then, in ms */
+	char *root; /* "" for "/" */
+	enum sync_policy sync;
 };
 
 /** The path of a key. NULL when memory is short; the caller frees it. */
@@ -30,10 +25,6 @@ int directory_read_fault(const struct directory *directory, const char *key, int
 			 struct fault *fault);
 int directory_write_fault(const struct directory *directory, const char *key, int error,
 			  struct fault *fault);
-
-/** Waits until all that was written is on the disk, if that is to be now or has been put off for
- * long enough. Returns -1 with errno if something could not be written. */
-int directory_settle(struct directory *directory, bool now);
 
 /* Operations of the driver. */
 int directory_scratch(void *state);

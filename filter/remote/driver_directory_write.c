@@ -2,10 +2,9 @@
 /**
  * Writing to stores that are directories.
  *
- * When an object is on the disk: a large one before it gets its name; small ones all together, as
- * soon as another comes that is large or a second later, and when the driver is closed, which is
- * before git-lfs says that it is done. To wait for each of a thousand would take longer than all
- * else.
+ * Whether an upload waits for the disk is what git's settings say of its loose objects (see
+ * sync_policy.h), there as here. Where nobody waits, the bytes are at least on their way before the
+ * object gets its name: a file system that orders them keeps that order.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +14,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "filter/cache_file.h"
@@ -26,53 +24,53 @@
 /* Bytes that are written at a time. */
 #define STEP ((size_t)1 << 20)
 
-/* An object of this size is waited for. */
-#define LARGE ((uint64_t)1 << 20)
-
-/* What is small is not left to itself for longer than this. */
-#define WAIT_MS 1000
-
 /* The system is told to begin writing to the disk after so many bytes. */
 #define WRITE_BACK_STEP ((uint64_t)16 << 20)
 
 /* ---- the disk ------------------------------------------------------------------------------- */
 
-static int64_t now_ms(void)
+/* A hint: whether it got there is what fsync tells. */
+static void begin_write_back(int fd, uint64_t from, uint64_t to)
 {
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+	if (to > from)
+		(void)sync_file_range(fd, (off_t)from, (off_t)(to - from), SYNC_FILE_RANGE_WRITE);
 }
 
-int directory_settle(struct directory *directory, bool now)
+/* Brings a file of this size, the last bytes of which were not begun with, to the disk, as far as
+ * the policy has it. Returns -1 with errno. */
+static int settle(const struct directory *directory, int fd, uint64_t begun, uint64_t size)
 {
-	char *path;
-	int rc = 0;
+	const unsigned wait =
+		SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
 
-	pthread_mutex_lock(&directory->mutex);
-	/* What goes wrong from here on is told to this descriptor. */
-	if (directory->fd < 0 && (path = directory_path(directory, ""))) {
-		directory->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		free(path);
+	if (directory->sync == SYNC_BEGIN) {
+		begin_write_back(fd, begun, size);
+		return 0;
 	}
-	if (directory->unsettled && directory->fd >= 0 &&
-	    (now || now_ms() - directory->since >= WAIT_MS)) {
-		rc = syncfs(directory->fd);
-		directory->unsettled = false;
-	}
-	pthread_mutex_unlock(&directory->mutex);
-	return rc;
+	/* Like git, sync where the file system knows no other way to wait. */
+	if (directory->sync == SYNC_WRITE_OUT && sync_file_range(fd, 0, 0, wait) == 0)
+		return 0;
+	return fsync(fd);
 }
 
-/* Notes that something was written. */
-static void unsettle(struct directory *directory)
+/* Makes the names in all directories of a path durable, if they are to be, up to the store's own.
+ * A system that cannot is left alone. */
+static void settle_names(const struct directory *directory, char *path)
 {
-	pthread_mutex_lock(&directory->mutex);
-	if (!directory->unsettled)
-		directory->since = now_ms();
-	directory->unsettled = true;
-	pthread_mutex_unlock(&directory->mutex);
+	char *slash;
+
+	if (directory->sync != SYNC_DURABLE)
+		return;
+	while ((slash = strrchr(path, '/')) > path + strlen(directory->root)) {
+		int fd;
+
+		*slash = 0;
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0) {
+			fsync(fd);
+			close(fd);
+		}
+	}
 }
 
 /* ---- new files ------------------------------------------------------------------------------ */
@@ -134,6 +132,8 @@ static int place(const struct directory *directory, const char *key, struct new_
 	rc = new_file_place(file, path, &was_there);
 	if (rc != 0 && errno == ENOENT && make_directories(directory, path) == 0)
 		rc = new_file_place(file, path, &was_there);
+	if (rc == 0)
+		settle_names(directory, path);
 	free(path);
 	return rc;
 }
@@ -157,13 +157,8 @@ static ssize_t next_step(struct feed *feed, void *buf, size_t step, uint64_t at,
 	return fault_set(fault, FAULT_CANCELLED, NULL, "the upload was stopped");
 }
 
-static void begin_write_back(int fd, uint64_t from, uint64_t to)
-{
-	(void)sync_file_range(fd, (off_t)from, (off_t)(to - from), SYNC_FILE_RANGE_WRITE);
-}
-
-/* Copies what the feed yields until its end, and has it on the disk if it is large. If the file is
- * the feed's own, there is nothing to copy. */
+/* Copies what the feed yields until its end, and brings it to the disk. If the file is the feed's
+ * own, there is nothing to copy. */
 static int copy(const struct directory *directory, const struct driver_upload *upload, int fd,
 		struct fault *fault)
 {
@@ -193,7 +188,7 @@ static int copy(const struct directory *directory, const struct driver_upload *u
 	free(buf);
 	if (got < 0)
 		return -1;
-	if (!error && at >= LARGE && fdatasync(fd) != 0)
+	if (!error && settle(directory, fd, begun, at) != 0)
 		error = errno;
 	if (error)
 		return fault_errno(fault, error,
@@ -230,16 +225,20 @@ static bool can_be_named(const struct directory *directory, const struct feed *f
 	return can;
 }
 
-/* Gives the feed's own file the object's name. Returns 1 if it has to be copied instead. */
+/* Gives the feed's own file the object's name. Returns 1 if it has to be copied after all. */
 static int put_own(const struct directory *directory, const struct driver_upload *upload,
 		   struct fault *fault)
 {
 	struct new_file own = {.fd = feed_fd(upload->feed), .guard = -1};
+	struct stat st;
+	uint64_t size;
 
-	if (!can_be_named(directory, upload->feed))
-		return 1;
 	if (copy(directory, upload, own.fd, fault) != 0)
 		return -1;
+	/* The end was granted: what is in the file behind it is not part of the object. */
+	if (feed_size(upload->feed, &size) != 0 || fstat(own.fd, &st) != 0 ||
+	    (uint64_t)st.st_size != size)
+		return 1;
 	return place(directory, upload->key, &own) == 0 ? 0 : 1;
 }
 
@@ -261,25 +260,31 @@ static int put_copy(const struct directory *directory, const struct driver_uploa
 	return rc;
 }
 
+static void count_none(void *ctx, uint64_t bytes)
+{
+	(void)ctx;
+	(void)bytes;
+}
+
 int directory_put(void *state, const struct driver_upload *upload, struct fault *fault)
 {
-	struct directory *directory = state;
+	const struct directory *directory = state;
+	struct driver_upload copying = *upload;
 	int rc;
 
-	if (directory_settle(directory, feed_limit(upload->feed) >= LARGE) != 0)
-		return fault_errno(fault, errno, "writing to %s/", directory->root);
-	rc = put_own(directory, upload, fault);
-	if (rc > 0)
-		rc = put_copy(directory, upload, fault);
-	if (rc == 0)
-		unsettle(directory);
-	return rc;
+	if (can_be_named(directory, upload->feed)) {
+		rc = put_own(directory, upload, fault);
+		if (rc <= 0)
+			return rc;
+		copying.sent = count_none; /* all has been counted */
+	}
+	return put_copy(directory, &copying, fault);
 }
 
 int directory_put_bytes(void *state, const char *key, const void *data, size_t len,
 			struct fault *fault)
 {
-	struct directory *directory = state;
+	const struct directory *directory = state;
 	struct new_file file;
 	char token[17];
 	uint64_t random;
@@ -292,21 +297,19 @@ int directory_put_bytes(void *state, const char *key, const void *data, size_t l
 		return directory_write_fault(directory, key, errno, fault);
 	rc = stream_write(&file.fd, data, len);
 	if (rc == 0)
-		rc = fdatasync(file.fd);
+		rc = fsync(file.fd);
 	if (rc == 0)
 		rc = place(directory, key, &file);
 	if (rc != 0)
 		directory_write_fault(directory, key, errno, fault);
 	new_file_close(&file);
-	if (rc == 0)
-		unsettle(directory);
 	return rc;
 }
 
 int directory_create(void *state, struct fault *fault)
 {
 	static const char *const keys[] = {OBJECTS, TEMPORARY};
-	struct directory *directory = state;
+	const struct directory *directory = state;
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		char *path = directory_path(directory, keys[i]);
@@ -319,6 +322,5 @@ int directory_create(void *state, struct fault *fault)
 					   "making the directory %s/%s", directory->root, keys[i]);
 		close(fd);
 	}
-	unsettle(directory);
 	return 0;
 }

@@ -205,6 +205,7 @@ int store_settings_read(const struct repository *repository, struct store_settin
 	out->idle_timeout_s =
 		read_number(repository, "lfs.activitytimeout", 0, TIMEOUT_S_MAX, TIMEOUT_S);
 	out->part_size = read_part_size(repository);
+	out->sync = sync_policy_read(repository);
 	out->known_hosts = read_path(repository, "brevis.sftp.knownHosts", ".ssh/known_hosts");
 	out->ssh_key = read_path(repository, "brevis.sftp.key", NULL);
 	read_tls(repository, out);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "filter/remote/fault.h"
+#include "filter/sync_policy.h"
 
 struct repository;
 
@@ -22,6 +23,8 @@ struct store_settings {
 	unsigned idle_timeout_s; /* without a byte: lfs.activitytimeout, 30; 0 waits for ever */
 	uint64_t part_size;      /* brevis.store.partSize, in bytes: of the parts that an object is
 				    sent in, at least 64 KiB; 0: chosen by its size */
+	enum sync_policy sync;   /* whether a store that is a directory waits for its disk:
+				    brevis.fsync   and git's own */
 	char *state_dir;         /* <lfs dir>/brevis, or NULL: nothing can be resumed */
 
 	char *known_hosts; /* brevis.sftp.knownHosts; ~/.ssh/known_hosts */

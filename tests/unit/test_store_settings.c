@@ -69,6 +69,7 @@ static void test_unset(void **state)
 	assert_int_equal(s.parallel, 4);
 	assert_int_equal(s.dial_timeout_s, 30);
 	assert_int_equal(s.idle_timeout_s, 30);
+	assert_int_equal(s.sync, SYNC_BEGIN);
 	snprintf(path, sizeof(path), "%s/repo/.git/lfs/brevis", sandbox_path);
 	assert_string_equal(s.state_dir, path);
 	snprintf(path, sizeof(path), "%s/.ssh/known_hosts", sandbox_path);
@@ -93,7 +94,7 @@ static void test_set(void **state)
 	put_text("../config", "[lfs]\n\tconcurrenttransfers = 99\n\tdialtimeout = 5\n"
 			      "\tactivitytimeout = 0\n"
 			      "[lfs \"transfer\"]\n\tmaxretries = 2\n\tmaxretrydelay = 0\n"
-			      "[brevis \"store\"]\n\tpartSize = 16m\n"
+			      "[brevis]\n\tfsync = true\n[brevis \"store\"]\n\tpartSize = 16m\n"
 			      "[brevis \"sftp\"]\n\tknownHosts = ~/hosts\n\tkey = /k/id\n"
 			      "[brevis \"s3\"]\n\tregion = eu-1\n"
 			      "[http]\n\tsslCAInfo = ~/ca.pem\n\tsslVerify = no\n\tproxy = p:1\n");
@@ -105,6 +106,7 @@ static void test_set(void **state)
 	assert_int_equal(s.dial_timeout_s, 5);
 	assert_int_equal(s.idle_timeout_s, 0);
 	assert_int_equal(s.part_size, 16 << 20);
+	assert_int_equal(s.sync, SYNC_DURABLE);
 	snprintf(path, sizeof(path), "%s/hosts", sandbox_path);
 	assert_string_equal(s.known_hosts, path);
 	assert_string_equal(s.ssh_key, "/k/id");

@@ -10,9 +10,13 @@
 
 #include "filter/remote/network_sftp_private.h"
 
-/* What libcurl hands on at once. libssh2 asks for four times as much ahead, which is lost at the end
- * of a range. */
+/* What libcurl hands on at once. libssh2 asks for four times as much ahead, which is lost at the
+ * end of a range. */
 #define READ_SIZE (128L << 10)
+
+/* A limit that nothing takes. Without any, libcurl asks in a loop whether the server has answered
+ * its commands, instead of waiting. */
+#define FOR_EVER (3600L * 24 * 14)
 
 /* A directory's listing is not longer. */
 #define LIST_LIMIT ((size_t)256 << 20)
@@ -158,6 +162,7 @@ int sftp_request_begin(struct sftp_request *request)
 		curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, request->details);
 		curl_easy_setopt(handle, CURLOPT_SOCKOPTFUNCTION, forget_on_close);
 		curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, 0L);
+		curl_easy_setopt(handle, CURLOPT_TIMEOUT, FOR_EVER);
 		curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
 		curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, watch);
 		curl_easy_setopt(handle, CURLOPT_XFERINFODATA, request);

@@ -91,20 +91,29 @@ static int directory_of(const char *key)
 	return high < 0 || low < 0 ? -1 : high << 8 | low;
 }
 
+/* Whether any directory below objects/ab is known to be there: then that is, too. */
+static bool has_made_below(const struct sftp_store *store, int high)
+{
+	static const uint8_t none[256 / 8];
+
+	return memcmp(store->made + (size_t)high * sizeof(none), none, sizeof(none)) != 0;
+}
+
 void sftp_placing_plan(struct sftp_store *store, const char *temporary, const char *key,
 		       struct sftp_placing *out)
 {
 	int directory = directory_of(key);
-	bool made = true;
+	size_t known = 2;
 
 	out->count = 0;
 	if (directory >= 0) {
 		pthread_mutex_lock(&store->mutex);
-		made = store->made[directory / 8] >> (directory % 8) & 1;
+		if (!(store->made[directory / 8] >> (directory % 8) & 1))
+			known = has_made_below(store, directory >> 8) ? 1 : 0;
 		pthread_mutex_unlock(&store->mutex);
 	}
 	/* It costs less to make what is there than to find out, and fewer than all are known. */
-	for (size_t i = 0; !made && i < 2; i++) {
+	for (size_t i = known; i < 2; i++) {
 		snprintf(out->directories[i], SFTP_PATH_SIZE, "%.*s",
 			 (int)(strlen(OBJECTS) + 2 + 3 * i), key);
 		out->commands[out->count++] = (struct sftp_command){
@@ -162,6 +171,10 @@ int sftp_make_rooms(struct sftp_store *store, struct fault *fault)
 		{.verb = "mkdir", .path = "objects", .may_fail = true},
 	};
 
+	/* Somebody may have removed what was there. */
+	pthread_mutex_lock(&store->mutex);
+	memset(store->made, 0, sizeof(store->made));
+	pthread_mutex_unlock(&store->mutex);
 	return sftp_run(store->sftp, commands, 2, fault);
 }
 

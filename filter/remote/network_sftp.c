@@ -63,7 +63,10 @@ static int set_root(struct sftp *sftp, const struct location *location)
 	char port[16];
 
 	sftp_append_text(&sftp->base, v6 ? "sftp://[" : "sftp://");
-	append_path(&sftp->base, sftp->access.host);
+	if (v6)
+		sftp_append_text(&sftp->base, sftp->access.host);
+	else
+		append_path(&sftp->base, sftp->access.host);
 	snprintf(port, sizeof(port), "%s:%u", v6 ? "]" : "", sftp->access.port);
 	sftp_append_text(&sftp->base, port);
 	/* libcurl takes any path that begins with "/~" for one below the home. */

@@ -137,11 +137,14 @@ static enum fault_kind kind_of(CURLcode code)
 	}
 }
 
-static const char *remedy_of(enum fault_kind kind)
+static const char *remedy_of(CURLcode code, enum fault_kind kind)
 {
+	if (code == CURLE_OPERATION_TIMEDOUT)
+		return "check the network and the server, then try again; lfs.dialtimeout and "
+		       "lfs.activitytimeout say how long to wait";
 	switch (kind) {
 	case FAULT_TRANSIENT:
-		return "check the network and the server, then try again; what was sent is kept";
+		return "check the network and the server, then try again";
 	case FAULT_UNTRUSTED:
 		return "check that it is the right server; http.sslCAInfo names a certificate to "
 		       "trust";
@@ -158,6 +161,6 @@ int network_fault(CURLcode code, const char *details, const char *doing, struct 
 
 	if (code == CURLE_OUT_OF_MEMORY)
 		return fault_nomem(fault);
-	return fault_set(fault, kind, remedy_of(kind), "%s: %s", doing,
+	return fault_set(fault, kind, remedy_of(code, kind), "%s: %s", doing,
 			 details && *details ? details : curl_easy_strerror(code));
 }

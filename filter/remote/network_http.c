@@ -11,6 +11,9 @@
 /* Bodies up to so many bytes are sent without asking the server first whether it wants them. */
 #define UNASKED ((int64_t)1 << 20)
 
+/* Bytes of all headers of an answer, at most: libcurl keeps them in memory. */
+#define HEAD_LIMIT ((size_t)256 << 10)
+
 /* One request on its way. Once failed is set, *fault says why, and libcurl has been told to stop.
  */
 struct exchange {
@@ -27,11 +30,14 @@ struct exchange {
 
 	uint64_t body_at;  /* what libcurl has taken of the body */
 	uint64_t reported; /* what sent has been told of: the body may travel twice */
+	bool body_ended;   /* libcurl has all of it */
 
+	size_t head_size;    /* bytes of headers that came */
 	bool head_ended;     /* of the last answer: there may be some of status 1xx before it */
 	bool answered;       /* status and headers are in the response */
 	uint64_t range_last; /* of a 206, what the server says */
 	uint64_t taken;      /* bytes that the sink has had */
+	bool enough;         /* of an error is known: the rest of its body is not waited for */
 };
 
 void http_response_release(struct http_response *response)
@@ -41,6 +47,12 @@ void http_response_release(struct http_response *response)
 }
 
 /* ---- the body of the request ---------------------------------------------------------------- */
+
+static bool has_body(const struct http_request *request)
+{
+	return request->data || request->feed || strcmp(request->method, "PUT") == 0 ||
+	       strcmp(request->method, "POST") == 0;
+}
 
 /* Length of the body, or -1 if the feed's end decides. */
 static int64_t body_length(const struct http_request *request)
@@ -97,6 +109,7 @@ static size_t give_body(char *to, size_t size, size_t count, void *ctx)
 		return CURL_READFUNC_ABORT;
 	}
 	exchange->body_at += (uint64_t)got;
+	exchange->body_ended = got == 0 || (int64_t)exchange->body_at == body_length(request);
 	if (request->sent && exchange->body_at > exchange->reported) {
 		request->sent(request->ctx, exchange->body_at - exchange->reported);
 		exchange->reported = exchange->body_at;
@@ -112,6 +125,7 @@ static int seek_body(void *ctx, curl_off_t offset, int origin)
 	if (origin != SEEK_SET || offset < 0)
 		return CURL_SEEKFUNC_CANTSEEK;
 	exchange->body_at = (uint64_t)offset;
+	exchange->body_ended = false;
 	return CURL_SEEKFUNC_OK;
 }
 
@@ -167,7 +181,8 @@ static void take_range(struct exchange *exchange)
 	exchange->range_last = last;
 }
 
-/* libcurl takes a connection that ends within the headers for an answer. */
+/* libcurl takes a connection that ends within the headers for an answer, and headers without an end
+ * for none of its business. */
 static size_t take_header_line(char *line, size_t size, size_t count, void *ctx)
 {
 	struct exchange *exchange = ctx;
@@ -177,7 +192,14 @@ static size_t take_header_line(char *line, size_t size, size_t count, void *ctx)
 		exchange->head_ended = false;
 	else if (len <= 2)
 		exchange->head_ended = true;
-	return len;
+	if (len <= HEAD_LIMIT - exchange->head_size) {
+		exchange->head_size += len;
+		return len;
+	}
+	exchange->failed = true;
+	fault_set(exchange->fault, FAULT_UNSUPPORTED, "check that the URL is that of such a store",
+		  "%s: the headers of the server's answer are too long", exchange->doing);
+	return 0;
 }
 
 static void take_head(struct exchange *exchange)
@@ -200,19 +222,17 @@ static void take_head(struct exchange *exchange)
 	take_range(exchange);
 }
 
-/* Whether the body that follows is what the sink expects: with a range, that range. */
+/* Whether the body that follows is what the sink expects: the range that was asked for, or all. */
 static int check_range(struct exchange *exchange)
 {
 	const struct http_response *response = exchange->response;
 	uint64_t asked = exchange->range_end - exchange->range_start + 1;
 
-	if (!exchange->asked_range)
-		return 0;
 	if (!response->ranged)
 		return fault_set(exchange->fault, FAULT_DAMAGED, NULL,
 				 "%s: the server sends another range than that asked for",
 				 exchange->doing);
-	if (response->status == 200 &&
+	if (exchange->asked_range && response->status == 200 &&
 	    (exchange->range_start > 0 ||
 	     (response->length >= 0 && (uint64_t)response->length > asked)))
 		return fault_set(exchange->fault, FAULT_UNSUPPORTED,
@@ -245,6 +265,7 @@ static int keep_answer(struct exchange *exchange, const void *data, size_t len)
 		return fault_set(exchange->fault, FAULT_UNSUPPORTED, NULL,
 				 "%s: the server's answer is too long", exchange->doing);
 	buffer_append(&response->body, data, len < left ? len : left);
+	exchange->enough = len >= left && !successful(response);
 	return buffer_failed(&response->body) ? fault_nomem(exchange->fault) : 0;
 }
 
@@ -262,9 +283,9 @@ static size_t take_body(char *data, size_t size, size_t count, void *ctx)
 		result = check_range(exchange);
 	if (result == 0)
 		result = sink ? give_sink(exchange, data, len) : keep_answer(exchange, data, len);
-	if (result == 0)
+	if (result == 0 && !exchange->enough)
 		return len;
-	exchange->failed = true;
+	exchange->failed = result != 0;
 	return len ? 0 : 1; /* anything but len ends it */
 }
 
@@ -323,30 +344,44 @@ static void set_body(struct exchange *exchange)
 	curl_easy_setopt(exchange->handle, CURLOPT_SEEKDATA, exchange);
 }
 
-static void set_credentials(CURL *handle, const struct http_request *request)
+/* A secret key that is to sign must not be sent instead: user and password come last. */
+static CURLcode set_credentials(CURL *handle, const struct http_request *request)
 {
+	CURLcode code;
+
 	if (!request->user)
-		return;
-	curl_easy_setopt(handle, CURLOPT_USERNAME, request->user);
-	curl_easy_setopt(handle, CURLOPT_PASSWORD, request->password ? request->password : "");
-	if (!request->sigv4) {
-		curl_easy_setopt(handle, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
-		return;
-	}
-	curl_easy_setopt(handle, CURLOPT_AWS_SIGV4, request->sigv4);
-	/* It asks first, but does not wait for the answer. */
-	if (is_short(request))
-		curl_easy_setopt(handle, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
+		return CURLE_OK;
+	code = request->sigv4 ? curl_easy_setopt(handle, CURLOPT_AWS_SIGV4, request->sigv4)
+			      : curl_easy_setopt(handle, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+	/* With signatures it asks first, but need not wait for the answer. */
+	if (code == CURLE_OK && request->sigv4 && is_short(request))
+		code = curl_easy_setopt(handle, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
+	if (code == CURLE_OK)
+		code = curl_easy_setopt(handle, CURLOPT_USERNAME, request->user);
+	if (code == CURLE_OK)
+		code = curl_easy_setopt(handle, CURLOPT_PASSWORD,
+					request->password ? request->password : "");
+	return code;
 }
 
-static void set_request(struct exchange *exchange, struct curl_slist *headers)
+/* What must not be missing from a request: else it would be another one. */
+static CURLcode set_essence(CURL *handle, const struct http_request *request)
+{
+	CURLcode code = curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+
+	if (code == CURLE_OK)
+		code = curl_easy_setopt(handle, CURLOPT_URL, request->url);
+	if (code == CURLE_OK && strcmp(request->method, "HEAD") != 0)
+		code = curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request->method);
+	return code == CURLE_OK ? set_credentials(handle, request) : code;
+}
+
+static CURLcode set_request(struct exchange *exchange, struct curl_slist *headers)
 {
 	const struct http_request *request = exchange->request;
 	CURL *handle = exchange->handle;
 
-	curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-	curl_easy_setopt(handle, CURLOPT_URL, request->url);
 	curl_easy_setopt(handle, CURLOPT_PATH_AS_IS, 1L);
 	curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers);
 	curl_easy_setopt(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
@@ -354,15 +389,11 @@ static void set_request(struct exchange *exchange, struct curl_slist *headers)
 	curl_easy_setopt(handle, CURLOPT_HEADERDATA, exchange);
 	curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, take_body);
 	curl_easy_setopt(handle, CURLOPT_WRITEDATA, exchange);
-	set_credentials(handle, request);
-	if (strcmp(request->method, "HEAD") == 0) {
+	if (strcmp(request->method, "HEAD") == 0)
 		curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
-		return;
-	}
-	if (request->data || request->feed || strcmp(request->method, "PUT") == 0 ||
-	    strcmp(request->method, "POST") == 0)
+	else if (has_body(request))
 		set_body(exchange);
-	curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request->method);
+	return set_essence(handle, request);
 }
 
 /* Whether a sink got less than the server has announced as the range, if nothing else told its
@@ -375,24 +406,37 @@ static bool is_cut(const struct exchange *exchange)
 	       exchange->taken < exchange->range_last - response->range_start + 1;
 }
 
-static int run(struct exchange *exchange)
+/* Whether a server claims success of a body that it cannot have. */
+static bool is_hasty(const struct exchange *exchange)
+{
+	return successful(exchange->response) && has_body(exchange->request) &&
+	       body_length(exchange->request) != 0 && !exchange->body_ended;
+}
+
+static int run(struct exchange *exchange, struct curl_slist *headers)
 {
 	char details[CURL_ERROR_SIZE] = "";
-	CURLcode code;
+	CURLcode code = set_request(exchange, headers);
 
+	if (code != CURLE_OK)
+		return network_fault(code, NULL, exchange->doing, exchange->fault);
 	curl_easy_setopt(exchange->handle, CURLOPT_ERRORBUFFER, details);
 	code = curl_easy_perform(exchange->handle);
 	curl_easy_setopt(exchange->handle, CURLOPT_ERRORBUFFER, NULL);
 	if (exchange->failed)
 		return -1;
-	if (code != CURLE_OK)
+	if (code != CURLE_OK && !exchange->enough)
 		return network_fault(code, details, exchange->doing, exchange->fault);
 	if (!exchange->answered)
 		take_head(exchange);
-	if (exchange->head_ended && !is_cut(exchange))
-		return 0;
-	return network_fault(CURLE_PARTIAL_FILE, "the answer was cut", exchange->doing,
-			     exchange->fault);
+	if (!exchange->head_ended || is_cut(exchange))
+		return network_fault(CURLE_PARTIAL_FILE, "the answer was cut", exchange->doing,
+				     exchange->fault);
+	if (is_hasty(exchange))
+		return network_fault(CURLE_SEND_ERROR,
+				     "the server has answered before all was sent", exchange->doing,
+				     exchange->fault);
+	return 0;
 }
 
 int http_perform(struct network *network, const struct http_request *request,
@@ -412,8 +456,7 @@ int http_perform(struct network *network, const struct http_request *request,
 	headers = make_headers(&exchange, &failed);
 	exchange.handle = failed ? NULL : network_take(network);
 	if (exchange.handle) {
-		set_request(&exchange, headers);
-		result = run(&exchange);
+		result = run(&exchange, headers);
 		network_return(network, exchange.handle);
 	} else {
 		result = fault_nomem(fault);

@@ -128,6 +128,52 @@ static void a_long_error_is_kept_in_part(void **state)
 	buffer_release(&text);
 }
 
+/* What goes on for ever is not waited for. */
+static void an_endless_error(void **state)
+{
+	static const char head[] = "HTTP/1.1 500 X\r\n\r\n";
+	struct buffer text = BUFFER_INIT;
+	struct reply reply = {.hang = true};
+	struct talk talk;
+
+	(void)state;
+	buffer_append(&text, head, sizeof(head) - 1);
+	memset(buffer_extend(&text, NETWORK_ANSWER_LIMIT), 'x', NETWORK_ANSWER_LIMIT);
+	buffer_u8(&text, 0);
+	reply.text = (char *)text.data;
+	begin(&talk, &reply, 1);
+	assert_int_equal(PERFORM(&talk, .method = "GET"), 0);
+	assert_int_equal(talk.response.status, 500);
+	assert_int_equal(talk.response.body.size, NETWORK_ANSWER_LIMIT);
+	hang_up(&talk);
+	release(&talk);
+	buffer_release(&text);
+}
+
+static void endless_headers(void **state)
+{
+	struct buffer text = BUFFER_INIT;
+	struct reply reply = {.hang = true};
+	struct talk talk;
+	char line[1024];
+
+	(void)state;
+	buffer_append(&text, "HTTP/1.1 200 OK\r\n", 17);
+	for (size_t i = 0; i < 290; i++) {
+		snprintf(line, sizeof(line), "X-%zu: %0900d\r\n", i, 0);
+		buffer_append(&text, line, strlen(line));
+	}
+	buffer_u8(&text, 0);
+	reply.text = (char *)text.data;
+	begin(&talk, &reply, 1);
+	assert_int_equal(PERFORM(&talk, .method = "GET"), -1);
+	assert_int_equal(talk.fault.kind, FAULT_UNSUPPORTED);
+	assert_non_null(strstr(talk.fault.cause, "/a/key: the headers"));
+	hang_up(&talk);
+	release(&talk);
+	buffer_release(&text);
+}
+
 static void pauses_that_a_server_asks_for(void **state)
 {
 	char dated[160];
@@ -244,6 +290,8 @@ static void ranges(void **state)
 		{.text = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n---abc"},
 		{.text = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabcdef"},
 		{.text = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"},
+		{.text = "HTTP/1.1 206 P\r\nContent-Range: bytes 0-2/9\r\n"
+			 "Content-Length: 3\r\n\r\nabc"},
 	};
 	struct talk talk;
 
@@ -274,6 +322,11 @@ static void ranges(void **state)
 	assert_taken(&talk, "");
 	assert_int_equal(ask_range(&talk, "Range: bytes=0-2"), 0);
 	assert_taken(&talk, "abc");
+	/* A part instead of everything. */
+	buffer_clear(&talk.taken);
+	assert_int_equal(PERFORM(&talk, .method = "GET", .sink = take), -1);
+	assert_int_equal(talk.fault.kind, FAULT_DAMAGED);
+	assert_taken(&talk, "");
 	hang_up(&talk);
 	assert_true(has_header(&talk.server.seen[0], "Range", "bytes=3-5"));
 	release(&talk);
@@ -357,6 +410,8 @@ int main(void)
 		cmocka_unit_test(an_answer_that_is_cut),
 		cmocka_unit_test(errors_keep_their_bodies),
 		cmocka_unit_test(a_long_error_is_kept_in_part),
+		cmocka_unit_test(an_endless_error),
+		cmocka_unit_test(endless_headers),
 		cmocka_unit_test(pauses_that_a_server_asks_for),
 		cmocka_unit_test(a_server_that_stalls),
 		cmocka_unit_test(nobody_there),

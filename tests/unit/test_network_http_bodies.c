@@ -189,6 +189,28 @@ static void a_body_that_travels_twice(void **state)
 	release(&talk);
 }
 
+/* Success that is claimed before the body was there is none. */
+static void a_server_that_is_hasty(void **state)
+{
+	static const struct reply replies[] = {{.text = CREATED, .at_once = true, .close = true},
+					       {.text = CREATED, .at_once = true, .close = true}};
+	struct growth growth;
+	struct talk talk;
+
+	(void)state;
+	BEGIN(&talk, replies);
+	growth_start(&growth, 3000000, 3000000, 0, 0);
+	for (int64_t len = -1; len <= 3000000; len += 3000001) {
+		assert_int_equal(
+			PERFORM(&talk, .method = "PUT", .feed = growth.feed, .feed_len = len), -1);
+		assert_int_equal(talk.fault.kind, FAULT_TRANSIENT);
+	}
+	hang_up(&talk);
+	assert_int_equal(talk.server.requests, 2);
+	growth_end(&growth);
+	release(&talk);
+}
+
 static void a_body_that_is_refused_unseen(void **state)
 {
 	static const struct reply replies[] = {
@@ -220,6 +242,7 @@ int main(void)
 		cmocka_unit_test(a_body_that_fails),
 		cmocka_unit_test(bodies_in_memory),
 		cmocka_unit_test(a_body_that_travels_twice),
+		cmocka_unit_test(a_server_that_is_hasty),
 		cmocka_unit_test(a_body_that_is_refused_unseen),
 	};
 

@@ -88,7 +88,8 @@ _swift_storage()
 }
 
 # _swift_proxy DIR PORT MEMCACHED-PORT: configuration of the proxy, which has the S3 door. Buckets
-# are also hosts below localhost, for addressing in the virtual style.
+# are also hosts below localhost, for addressing in the virtual style. Parts may be small, so that
+# small objects have several.
 _swift_proxy()
 {
 	_swift_defaults "$1" "$2"
@@ -114,6 +115,7 @@ _swift_proxy()
 		[filter:s3api]
 		use = egg:swift#s3api
 		storage_domain = localhost
+		min_segment_size = 1
 		[filter:tempauth]
 		use = egg:swift#tempauth
 		user_${SWIFT_KEY/:/_} = $SWIFT_SECRET .admin

@@ -14,11 +14,12 @@
 struct s3 {
 	struct network *network;
 	struct aws_credentials credentials;
-	char *bucket_url;     /* no slash at its end */
-	char *prefix;         /* of the store's keys: "", or ends with a slash */
-	char *place;          /* "BUCKET at ENDPOINT", for messages */
-	char *sigv4;          /* "aws:amz:REGION:s3" */
-	bool part_size_given; /* by the settings: not to be changed */
+	struct fault no_credentials; /* why there are none; FAULT_NONE if there are */
+	char *bucket_url;            /* no slash at its end */
+	char *prefix;                /* of the store's keys: "", or ends with a slash */
+	char *place;                 /* "BUCKET at ENDPOINT", for messages */
+	char *sigv4;                 /* "aws:amz:REGION:s3" */
+	bool part_size_given;        /* by the settings: not to be changed */
 	/** The server does not know If-None-Match: it cannot be told to let objects stay. */
 	atomic_bool unconditional;
 };

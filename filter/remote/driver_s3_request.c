@@ -425,6 +425,10 @@ int s3_perform(struct s3 *s3, const struct s3_call *call, struct s3_answer *answ
 	char doing[FAULT_TEXT_SIZE / 2];
 	int result;
 
+	if (s3->no_credentials.kind != FAULT_NONE) {
+		*fault = s3->no_credentials;
+		return -1;
+	}
 	if (call->sent) {
 		once.sent = count_sent;
 		once.ctx = &counting;

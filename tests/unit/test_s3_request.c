@@ -171,24 +171,28 @@ static void test_region(void **state)
 	assert_non_null(strstr(fault.remedy, "brevis.s3.region"));
 }
 
-/* Nothing is asked of the network, but keys are needed. */
-static void test_open(void **state)
+/* Without keys a store is opened like any other, but what is asked of it fails. */
+static void test_no_keys(void **state)
 {
 	const struct location location = {
 		.scheme = LOCATION_S3, .bucket = (char *)"b", .path = (char *)""};
 	const struct store_settings settings = {.s3_endpoint = (char *)"http://127.0.0.1:1",
 						.s3_region = (char *)"us-east-1"};
 	struct fault fault = {0};
+	uint64_t size;
 	void *driver;
 
 	(void)state;
 	setenv("AWS_ACCESS_KEY_ID", "K", 1);
-	setenv("AWS_SECRET_ACCESS_KEY", "S", 1);
-	assert_int_equal(driver_s3.open(&location, &settings, &driver, &fault), 0);
-	driver_s3.close(driver);
 	setenv("AWS_SECRET_ACCESS_KEY", "", 1);
-	assert_int_equal(driver_s3.open(&location, &settings, &driver, &fault), -1);
+	assert_int_equal(driver_s3.open(&location, &settings, &driver, &fault), 0);
+	assert_int_equal(driver_s3.size(driver, "k", &size, &fault), -1);
 	assert_int_equal(fault.kind, FAULT_DENIED);
+	assert_non_null(strstr(fault.cause, "AWS_SECRET_ACCESS_KEY"));
+	fault = (struct fault){0};
+	assert_int_equal(driver_s3.create(driver, &fault), -1);
+	assert_int_equal(fault.kind, FAULT_DENIED);
+	driver_s3.close(driver);
 	driver_s3.close(NULL);
 }
 
@@ -197,7 +201,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_query),        cmocka_unit_test(test_bucket_url),
 		cmocka_unit_test(test_error_bodies), cmocka_unit_test(test_faults),
-		cmocka_unit_test(test_region),       cmocka_unit_test(test_open),
+		cmocka_unit_test(test_region),       cmocka_unit_test(test_no_keys),
 	};
 
 	return cmocka_run_group_tests_name("s3 requests", tests, NULL, NULL);

@@ -197,7 +197,7 @@ static int same_here(struct passage *passage, uint64_t offset)
 	return 1;
 }
 
-/* Whether the temporary has stopped growing. 1, 0 with a fault for another attempt, or -1. */
+/* The temporary must have stopped growing. 0, or -1 with a fault for another attempt. */
 static int settled(struct passage *passage, uint64_t expected)
 {
 	const struct timespec pause = {0, SETTLE_MS * 1000000L};
@@ -212,7 +212,24 @@ static int settled(struct passage *passage, uint64_t expected)
 			 "%s: an earlier connection still writes to it", passage->temporary);
 }
 
-/* Finds where to go on, and brings the feed there. 0 is from the beginning. */
+/* The temporary is gone. Returns 1 if that is because it got its name, though the server's answer
+ * to that did not arrive; else 0, or -1 with the fault. */
+static int is_placed(struct passage *passage)
+{
+	const struct driver_upload *upload = passage->upload;
+	uint64_t size = 0;
+
+	if (sftp_stat(passage->store->sftp, upload->key, &size, NULL, passage->fault) != 0)
+		return passage->fault->kind == FAULT_ABSENT ? 0 : -1;
+	errno = 0;
+	if (feed_size(upload->feed, &size) != 0)
+		return feed_fault(passage->fault);
+	count(passage, size);
+	return 1;
+}
+
+/* Finds where to go on, and brings the feed there. 0 is from the beginning. Returns 0; 1 if the
+ * object is there; -1 with the fault. */
 static int find_offset(struct passage *passage, uint64_t *offset)
 {
 	const struct driver_upload *upload = passage->upload;
@@ -222,7 +239,7 @@ static int find_offset(struct passage *passage, uint64_t *offset)
 
 	*offset = 0;
 	if (sftp_stat(passage->store->sftp, passage->temporary, &size, NULL, passage->fault) != 0)
-		return passage->fault->kind == FAULT_ABSENT ? 0 : -1;
+		return passage->fault->kind == FAULT_ABSENT ? is_placed(passage) : -1;
 	plan = sftp_resume_plan(size, passage->part_size, known_blocks(upload->journal));
 	if (plan.offset == 0)
 		return 0;
@@ -301,19 +318,24 @@ static int pass(struct passage *passage)
 	struct journal *journal = passage->upload->journal;
 	uint64_t begun = journal_part_size(journal);
 	uint64_t offset = 0;
+	int found = 0;
 
 	passage->at = 0;
 	passage->base = 0;
 	passage->pending = false;
 	passage->part_size = begun ? begun : passage->part_wanted;
-	if (begun && find_offset(passage, &offset) != 0)
+	if (begun)
+		found = find_offset(passage, &offset);
+	if (found < 0)
 		return -1;
+	memset(passage->fault, 0, sizeof(*passage->fault));
+	if (found > 0)
+		return 0;
 	/* Without blocks there is nothing to go on with. */
 	if (offset == 0 && (begun || feed_limit(passage->upload->feed) > passage->part_size)) {
 		passage->part_size = passage->part_wanted;
 		journal_begin(journal, "", passage->part_size);
 	}
-	memset(passage->fault, 0, sizeof(*passage->fault));
 	return send_and_place(passage, offset, begun && offset == 0);
 }
 

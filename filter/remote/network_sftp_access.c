@@ -323,6 +323,11 @@ static int unknown_fault(const struct sftp_access *access, struct fault *fault)
 	char remedy[FAULT_TEXT_SIZE];
 	char port[32];
 
+	if (access->known.revoked.size)
+		return fault_set(
+			fault, FAULT_UNTRUSTED, "ask whoever runs it for another key",
+			"the key of host %s (port %u) is revoked, says %s or " GLOBAL_KNOWN_HOSTS,
+			access->host, access->port, known_file(access));
 	port_option(access, port);
 	snprintf(remedy, sizeof(remedy),
 		 "connect once by hand, compare the fingerprint and let ssh keep the key: ssh %s%s"

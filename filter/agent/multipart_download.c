@@ -40,12 +40,14 @@ static void add(struct download *download, const void *data, size_t len)
 	}
 }
 
-/* A brevis_write_fn: appends to the file. */
+/* A brevis_write_fn: writes behind what the file has. A write that failed half-way, and may have
+ * been transient, has left more there; that is written over. */
 static int take(void *ctx, const void *data, size_t len)
 {
 	struct download *download = ctx;
 
-	if (stream_write(&download->fd, data, len) != 0) {
+	if (lseek(download->fd, (off_t)download->have, SEEK_SET) < 0 ||
+	    stream_write(&download->fd, data, len) != 0) {
 		download->error = errno;
 		return -1;
 	}
@@ -61,7 +63,7 @@ static int begin_anew(struct download *download, struct fault *fault)
 	download->have = 0;
 	if (!download->sha)
 		return fault_nomem(fault);
-	if (ftruncate(download->fd, 0) < 0 || lseek(download->fd, 0, SEEK_SET) < 0)
+	if (ftruncate(download->fd, 0) < 0)
 		return fault_errno(fault, errno, "a download cannot begin anew");
 	return 0;
 }
@@ -113,6 +115,7 @@ static int try_rest(struct download *download, bool *ignored, struct fault *faul
 	const char *const more[] = {download->have ? range : NULL, NULL};
 	struct http_request request = {.method = "GET",
 				       .url = download->event->href,
+				       .follow = true,
 				       .sink = take,
 				       .sink_limit = pointer->size - download->have,
 				       .ctx = download};
@@ -120,6 +123,7 @@ static int try_rest(struct download *download, bool *ignored, struct fault *faul
 	char **headers;
 	int rc;
 
+	download->error = 0;
 	snprintf(range, sizeof(range), "Range: bytes=%" PRIu64 "-%" PRIu64, download->have,
 		 pointer->size - 1);
 	headers = action_headers(download->event, more);

@@ -34,6 +34,8 @@ struct http_request {
 	const char *user;           /* Basic, or the AWS key; NULL: none */
 	const char *password;
 	const char *sigv4; /* "aws:amz:REGION:s3" signs the request (CURLOPT_AWS_SIGV4); or NULL */
+	bool follow; /* go where answers send to, over http(s) and at most 5 times: of requests
+			without a body. Other servers get no headers but Range, and no user */
 
 	const void *data; /* the body, or NULL */
 	size_t data_len;
@@ -64,8 +66,8 @@ struct http_response {
 void http_response_release(struct http_response *response);
 
 /**
- * Makes a request, once; no redirect is followed. Returns 0 whenever there was a whole answer,
- * whatever its status; else -1 with *fault. Time-outs are those of the settings.
+ * Makes a request, once; a redirect is followed only if it says so. Returns 0 whenever there was a
+ * whole answer, whatever its status; else -1 with *fault. Time-outs are those of the settings.
  */
 int http_perform(struct network *network, const struct http_request *request,
 		 struct http_response *response, struct fault *fault);

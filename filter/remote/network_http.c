@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "filter/remote/network_private.h"
+#include "filter/remote/network_redirect.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,6 +20,8 @@
 struct exchange {
 	CURL *handle;
 	const struct http_request *request;
+	const char *url; /* the request's, or where an answer has sent to: */
+	bool elsewhere;  /* to another server, then, which is told nothing that is secret */
 	struct http_response *response;
 	struct fault *fault;
 	bool failed;
@@ -306,6 +309,12 @@ static bool is_short(const struct http_request *request)
 	return len >= 0 && len <= UNASKED;
 }
 
+/* Whether a header may travel: elsewhere only the range, which says what is wanted. */
+static bool is_sent(const struct exchange *exchange, const char *line)
+{
+	return !exchange->elsewhere || strncasecmp(line, "Range:", 6) == 0;
+}
+
 /*
  * libcurl announces bodies by "Expect: 100-continue", so that a server that refuses them says so
  * first, and goes on by itself after a second of silence. For a short one that is not worth it:
@@ -328,7 +337,8 @@ static struct curl_slist *make_headers(struct exchange *exchange, bool *failed)
 			exchange->asked_range =
 				sscanf(*lines + 6, " bytes=%" SCNu64 "-%" SCNu64,
 				       &exchange->range_start, &exchange->range_end) == 2;
-		list = add_header(list, *lines, failed);
+		if (is_sent(exchange, *lines))
+			list = add_header(list, *lines, failed);
 	}
 	return add_expect(exchange->request, list, failed);
 }
@@ -345,11 +355,13 @@ static void set_body(struct exchange *exchange)
 }
 
 /* A secret key that is to sign must not be sent instead: user and password come last. */
-static CURLcode set_credentials(CURL *handle, const struct http_request *request)
+static CURLcode set_credentials(const struct exchange *exchange)
 {
+	const struct http_request *request = exchange->request;
+	CURL *handle = exchange->handle;
 	CURLcode code;
 
-	if (!request->user)
+	if (!request->user || exchange->elsewhere)
 		return CURLE_OK;
 	code = request->sigv4 ? curl_easy_setopt(handle, CURLOPT_AWS_SIGV4, request->sigv4)
 			      : curl_easy_setopt(handle, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
@@ -365,15 +377,17 @@ static CURLcode set_credentials(CURL *handle, const struct http_request *request
 }
 
 /* What must not be missing from a request: else it would be another one. */
-static CURLcode set_essence(CURL *handle, const struct http_request *request)
+static CURLcode set_essence(const struct exchange *exchange)
 {
+	const char *method = exchange->request->method;
+	CURL *handle = exchange->handle;
 	CURLcode code = curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
 
 	if (code == CURLE_OK)
-		code = curl_easy_setopt(handle, CURLOPT_URL, request->url);
-	if (code == CURLE_OK && strcmp(request->method, "HEAD") != 0)
-		code = curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request->method);
-	return code == CURLE_OK ? set_credentials(handle, request) : code;
+		code = curl_easy_setopt(handle, CURLOPT_URL, exchange->url);
+	if (code == CURLE_OK && strcmp(method, "HEAD") != 0)
+		code = curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, method);
+	return code == CURLE_OK ? set_credentials(exchange) : code;
 }
 
 static CURLcode set_request(struct exchange *exchange, struct curl_slist *headers)
@@ -393,7 +407,7 @@ static CURLcode set_request(struct exchange *exchange, struct curl_slist *header
 		curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
 	else if (has_body(request))
 		set_body(exchange);
-	return set_essence(handle, request);
+	return set_essence(exchange);
 }
 
 /* Whether a sink got less than the server has announced as the range, if nothing else told its
@@ -439,28 +453,86 @@ static int run(struct exchange *exchange, struct curl_slist *headers)
 	return 0;
 }
 
-int http_perform(struct network *network, const struct http_request *request,
-		 struct http_response *response, struct fault *fault)
+/* What an answer says of where to go instead; NULL if that is not to be done. */
+static const char *location_of(const struct exchange *exchange)
 {
-	char doing[FAULT_TEXT_SIZE / 2];
-	struct exchange exchange = {
-		.request = request, .response = response, .fault = fault, .doing = doing};
+	long status = exchange->response->status;
+
+	if (!exchange->request->follow || status < 301 || status > 308 ||
+	    (status > 303 && status < 307))
+		return NULL;
+	return answer_header(exchange, "Location");
+}
+
+/* Makes *next of it, which the caller frees, and leaves the answer, if it may be followed. */
+static int go_on(const struct exchange *exchange, char **next, unsigned times, bool *elsewhere)
+{
+	const char *location = location_of(exchange);
+
+	if (!location)
+		return 0;
+	if (times == REDIRECTS_MAX)
+		return fault_set(exchange->fault, FAULT_UNSUPPORTED, "ask who runs the server",
+				 "%s: the server sends on more than %d times", exchange->doing,
+				 REDIRECTS_MAX);
+	if (redirect_resolve(exchange->url, location, next, elsewhere, exchange->doing,
+			     exchange->fault) != 0)
+		return -1;
+	http_response_release(exchange->response);
+	return 0;
+}
+
+/* Makes one request, of exchange's url, after so many others. *next is where its answer sends to,
+ * or NULL. */
+static int ask(struct network *network, struct exchange *exchange, unsigned times, char **next,
+	       bool *elsewhere)
+{
 	struct curl_slist *headers;
 	bool failed;
 	int result;
 
-	/* Without the query: it may be what grants access. */
-	snprintf(doing, sizeof(doing), "%s of %.*s", request->method,
-		 (int)strcspn(request->url, "?"), request->url);
-	response->length = -1;
-	headers = make_headers(&exchange, &failed);
-	exchange.handle = failed ? NULL : network_take(network);
-	if (exchange.handle) {
-		result = run(&exchange, headers);
-		network_return(network, exchange.handle);
+	exchange->response->length = -1;
+	headers = make_headers(exchange, &failed);
+	exchange->handle = failed ? NULL : network_take(network);
+	if (exchange->handle) {
+		result = run(exchange, headers);
+		if (result == 0)
+			result = go_on(exchange, next, times, elsewhere);
+		network_return(network, exchange->handle);
 	} else {
-		result = fault_nomem(fault);
+		result = fault_nomem(exchange->fault);
 	}
 	curl_slist_free_all(headers);
+	return result;
+}
+
+int http_perform(struct network *network, const struct http_request *request,
+		 struct http_response *response, struct fault *fault)
+{
+	char doing[FAULT_TEXT_SIZE / 2];
+	char *url = NULL;
+	char *next = NULL;
+	bool elsewhere = false;
+	unsigned times = 0;
+	int result;
+
+	do {
+		struct exchange exchange = {.request = request,
+					    .url = next ? next : request->url,
+					    .elsewhere = elsewhere,
+					    .response = response,
+					    .fault = fault,
+					    .doing = doing};
+
+		free(url);
+		url = next;
+		next = NULL;
+		/* Without what may grant access. */
+		snprintf(doing, sizeof(doing), "%s of %.*s", request->method,
+			 (int)strcspn(exchange.url, "?#"), exchange.url);
+		result = ask(network, &exchange, times++, &next, &elsewhere);
+	} while (result == 0 && next);
+	free(next);
+	free(url);
 	return result;
 }

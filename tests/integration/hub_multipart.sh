@@ -218,7 +218,7 @@ done
 
 # ---- downloads that a server gives to the agent ----
 
-start_fixture_lfs "$SERVER" --parts "$PART" --parts-download
+start_fixture_lfs "$SERVER" --parts "$PART" --parts-download --auth tester:secret
 git config --global lfs.url "$LFS_URL"
 
 # pulled DESCRIPTION: a clone without objects gets them.
@@ -240,6 +240,10 @@ fault 'download-fin 1 4000000' 'download-rst 2 1500000'
 pulled 'clone with cut connections'
 is 'which were cut' "$(cat "$SERVER/faults")" ''
 contains 'and went on where they were' "$SERVER/log" ' bytes=4000000-'
+fault 'download-elsewhere 9' 'download-fin 1 4000000'
+: >"$SERVER/log"
+pulled 'clone from a hub that has its objects elsewhere'
+is 'asks there with what the URL says' "$(count '^GET .*signature=elsewhere bytes=4000000-')" 1
 fault 'download-flip 9 300000'
 rm -rf fresh
 run git clone -q "$T/remote.git" fresh

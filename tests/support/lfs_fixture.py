@@ -23,6 +23,8 @@ dropped, so that an empty file means that all of them have happened:
   download-503 N          answer 503 to a download
   download-429 N SECONDS  answer 429 with Retry-After
   download-404 N          answer 404 to a download
+  download-elsewhere N    answer 302 to a download: with a signed URL of another host, which takes
+                          no other credentials
   missing N               say in the batch answer that the object does not exist
   expired N               give out a download action that has expired, and refuse it
   batch-503 N             answer 503 to a batch request
@@ -340,11 +342,14 @@ class Handler(BaseHTTPRequestHandler):
     def signature(self):
         """The upload that a signed URL is for."""
         match = re.search(r"\?signature=([0-9a-f]{32})\Z", self.path)
-        if "Authorization" in self.headers:
-            raise Refused(400, "a signed URL takes no other credentials")
+        self.refuse_credentials()
         if not match or not os.path.isdir(os.path.join(self.store.uploads, match[1])):
             raise Refused(403, "Request has expired")
         return match[1]
+
+    def refuse_credentials(self):
+        if "Authorization" in self.headers:
+            raise Refused(400, "a signed URL takes no other credentials")
 
     def upload_part(self, number):
         path = self.store.part_path(self.signature(), number)
@@ -455,6 +460,12 @@ class Handler(BaseHTTPRequestHandler):
             self.send_object(oid, begin, end)
 
     def download_refusals(self):
+        if self.path.endswith("?signature=elsewhere"):
+            self.refuse_credentials()
+        elif self.store.fault("download-elsewhere") is not None:
+            host = self.headers["Host"].replace("127.0.0.1", "localhost")
+            raise Refused(302, "it is over there", {
+                "Location": f"http://{host}{self.path}?signature=elsewhere"})
         if self.path.endswith("?expired"):
             raise Refused(403, "this action has expired")
         if self.store.fault("download-503") is not None:

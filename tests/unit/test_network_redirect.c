@@ -71,18 +71,20 @@ static void to_the_same_server(void **state)
 	release(&talk);
 }
 
-/* There and back: who has once been elsewhere is told nothing any more. */
+/* There, about there, and back: who has once been elsewhere tells nothing any more. */
 static void to_another_server(void **state)
 {
 	struct sending there, back;
 	struct reply here_replies[] = {{.text = there.text}, {.text = GOOD}, {.text = GOOD}};
-	struct reply there_replies[] = {{.text = back.text, .close = true}};
+	struct reply there_replies[] = {
+		{.text = "HTTP/1.1 302 X\r\nLocation: /further\r\nContent-Length: 0\r\n\r\n"},
+		{.text = back.text, .close = true}};
 	struct server other;
 	struct talk talk;
 
 	(void)state;
 	BEGIN(&talk, here_replies);
-	server_start(&other, there_replies, 1);
+	server_start(&other, there_replies, 2);
 	send_to(&there, &other, 302, "/cdn?secret=y");
 	send_to(&back, &talk.server, 307, "/back");
 	assert_int_equal(ask(&talk), 0);
@@ -91,8 +93,10 @@ static void to_another_server(void **state)
 	hang_up(&talk);
 	server_stop(&other);
 	assert_true(asked(&other, 0, "GET /cdn?secret=y "));
+	assert_true(asked(&other, 1, "GET /further "));
 	assert_true(has_header(&other.seen[0], "Range", "bytes=3-5"));
 	assert_true(is_told_nothing(&other.seen[0]));
+	assert_true(is_told_nothing(&other.seen[1]));
 	assert_true(asked(&talk.server, 1, "GET /back "));
 	assert_true(is_told_nothing(&talk.server.seen[1]));
 	assert_true(is_told(&talk.server.seen[2]));

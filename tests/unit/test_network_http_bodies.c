@@ -38,7 +38,8 @@ static void *grow(void *ctx)
 			break;
 		at += n;
 		feed_grow(growth->feed, at);
-		usleep(growth->pause_ms * 1000);
+		if (at < growth->size)
+			usleep(growth->pause_ms * 1000);
 		if (growth->fail_at && at >= growth->fail_at)
 			break;
 	}

@@ -8,7 +8,7 @@
 #include "core/base/buffer.h"
 #include "filter/git_run.h"
 
-enum state { NOT_ASKED, KNOWN, APPROVED, REJECTED, NO_ANSWER };
+enum state { NOT_ASKED, KNOWN, APPROVED, NO_ANSWER };
 
 struct credential {
 	pthread_mutex_t mutex;
@@ -19,7 +19,7 @@ struct credential {
 	const char *user;       /* within lines, once known */
 	const char *password;
 	struct buffer lines;     /* the answer, each line ending in NUL */
-	struct fault unanswered; /* why there is no answer */
+	struct fault unanswered; /* why there is no answer, or none that is good */
 };
 
 static void wipe(struct buffer *buffer)
@@ -188,14 +188,17 @@ void credential_approve(struct credential *credential)
 int credential_reject(struct credential *credential, struct fault *fault)
 {
 	pthread_mutex_lock(&credential->mutex);
-	/* One that was good a moment ago stays with git: the server may only refuse this. */
+	fault_set(fault, FAULT_DENIED,
+		  "correct what git's credential helper has for this server, then try again",
+		  "%s refuses user %s and the password", credential->place,
+		  credential->user ? credential->user : "(none)");
+	/* One that was good a moment ago stays with git: the server may only refuse this. One that
+	 * never was is not shown again: a server may lock out who tries it for each object. */
 	if (credential->state == KNOWN) {
-		credential->state = REJECTED;
+		credential->state = NO_ANSWER;
+		credential->unanswered = *fault;
 		tell_git(credential, "reject");
 	}
 	pthread_mutex_unlock(&credential->mutex);
-	return fault_set(fault, FAULT_DENIED,
-			 "correct what git's credential helper has for this server, then try again",
-			 "%s refuses user %s and the password", credential->place,
-			 credential->user ? credential->user : "(none)");
+	return -1;
 }

@@ -32,13 +32,14 @@ void credential_free(struct credential *credential);
 bool credential_get(struct credential *credential, const char **user, const char **password);
 
 /** The server wants to know: asks git, unless that has been done. Returns 0, or -1 with *fault
- * (FAULT_DENIED) if there is no answer. */
+ * (FAULT_DENIED) if there is no answer, or none that the server takes. */
 int credential_ask(struct credential *credential, struct fault *fault);
 
 /** The server has accepted them. */
 void credential_approve(struct credential *credential);
 
-/** The server has refused them: git is to forget them. Returns -1 with *fault (FAULT_DENIED). */
+/** The server has refused them: git is to forget them, and they are not sent again unless they were
+ * good before. Returns -1 with *fault (FAULT_DENIED). */
 int credential_reject(struct credential *credential, struct fault *fault);
 
 #endif

@@ -33,7 +33,7 @@ struct driver {
 		    void **state, struct fault *fault);
 	void (*close)(void *state);
 
-	/** FAULT_ABSENT if the key is not there. modified may be NULL. */
+	/** FAULT_ABSENT if the key is not there. */
 	int (*size)(void *state, const char *key, uint64_t *size, struct fault *fault);
 
 	/**

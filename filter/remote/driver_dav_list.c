@@ -54,7 +54,7 @@ static bool ends_with(const char *text, size_t len, const char *end)
 }
 
 /* The member's name, if href is that of one: "ANYTHING/COLLECTION/NAME" with or without a slash at
- * its end. NULL is the collection itself, or something that is not ours. */
+ * its end. NULL is the collection itself, or something that is not ours: "..", for one. */
 static char *member_name(const struct listing *listing, const char *href, bool *failed)
 {
 	size_t len = strlen(href);
@@ -66,7 +66,7 @@ static char *member_name(const struct listing *listing, const char *href, bool *
 	at = len;
 	while (at && href[at - 1] != '/')
 		at--;
-	if (!at || at == len || !ends_with(href, at - 1, listing->collection))
+	if (!at || at == len || href[at] == '.' || !ends_with(href, at - 1, listing->collection))
 		return NULL;
 	for (size_t i = at; i < len; i++)
 		if (!islower((unsigned char)href[i]) && !isdigit((unsigned char)href[i]) &&

@@ -164,24 +164,38 @@ static int whole_size(const struct upload *upload, uint64_t *size, struct fault 
 			 upload->key);
 }
 
-/* Sends in chunks, while the feed grows. *refused is set if the server turns out not to take them:
- * some say so, some keep nothing of the body. */
-static int put_chunks(struct upload *upload, bool *refused, struct fault *fault)
+/* Asks the server whether it has all of the temporary; -1 with the fault if it does not say. */
+static int has_all(const struct upload *upload, bool *all, struct fault *fault)
 {
 	uint64_t size;
 	uint64_t kept;
 
-	*refused = false;
-	upload->request.feed_len = -1;
-	if (put_temporary(upload, fault)) {
-		*refused = upload->status == 411 || upload->status == 501;
-		return -1;
-	}
 	if (whole_size(upload, &size, fault) ||
 	    dav_size(upload->dav, upload->temporary, &kept, fault))
 		return -1;
-	*refused = kept != size;
-	return *refused ? -1 : 0;
+	*all = kept == size;
+	if (*all)
+		return 0;
+	return fault_set(fault, FAULT_TRANSIENT, "check the server, its disk above all",
+			 "%s: the server has kept %" PRIu64 " of %" PRIu64 " bytes", upload->key,
+			 kept, size);
+}
+
+/* Sends in chunks, while the feed grows. *refused is set if the server turns out not to take them:
+ * some say so, some keep nothing of the body. */
+static int put_chunks(struct upload *upload, bool *refused, struct fault *fault)
+{
+	bool all = true;
+	int result;
+
+	upload->request.feed_len = -1;
+	result = put_temporary(upload, fault);
+	*refused = result && (upload->status == 411 || upload->status == 501);
+	if (result)
+		return -1;
+	result = has_all(upload, &all, fault);
+	*refused = !all;
+	return result;
 }
 
 static int put_whole(struct upload *upload, struct fault *fault)
@@ -194,18 +208,25 @@ static int put_whole(struct upload *upload, struct fault *fault)
 	return put_temporary(upload, fault);
 }
 
-static int put_feed(struct upload *upload, struct fault *fault)
+static int put_long(struct upload *upload, struct fault *fault)
 {
-	bool is_long = feed_wait(upload->request.feed, 0, SHORT_UPLOAD) == (int64_t)SHORT_UPLOAD;
 	bool refused;
+	bool all;
 
-	if (is_long && !atomic_load(&upload->dav->whole)) {
+	if (!atomic_load(&upload->dav->whole)) {
 		if (put_chunks(upload, &refused, fault) == 0)
 			return 0;
 		if (!refused)
 			return -1;
 		atomic_store(&upload->dav->whole, true);
 	}
+	return put_whole(upload, fault) ? -1 : has_all(upload, &all, fault);
+}
+
+static int put_feed(struct upload *upload, struct fault *fault)
+{
+	if (feed_wait(upload->request.feed, 0, SHORT_UPLOAD) == (int64_t)SHORT_UPLOAD)
+		return put_long(upload, fault);
 	return put_whole(upload, fault);
 }
 

@@ -20,6 +20,10 @@
 	{                                                                                          \
 		.text = "HTTP/1.1 " #status " X" EMPTY                                             \
 	}
+#define KEPT(size)                                                                                 \
+	{                                                                                          \
+		.text = "HTTP/1.1 200 OK\r\nContent-Length: " #size "\r\n\r\n"                     \
+	}
 #define YES                                                                                        \
 	{                                                                                          \
 		.text = DONE                                                                       \
@@ -188,6 +192,8 @@ static void git_is_told_of_a_wrong_password(void **state)
 	}
 	hang_up(&talk);
 	assert_int_equal(talk.server.requests, 3);
+	assert_true(has_header(&talk.server.seen[1], "Authorization", "Basic dTpoaWRkZW4="));
+	assert_null(header_of(&talk.server.seen[2], "Authorization"));
 	sh("test \"$(grep -cx get told)\" = 1");
 	sh("test \"$(grep -cx erase told)\" = 1");
 	sh("! grep -qx store told");
@@ -362,10 +368,11 @@ static void a_server_that_wants_whole_urls(void **state)
 /* One says that it wants a length, another keeps nothing of a body in chunks. */
 static void servers_that_take_no_chunks(void **state)
 {
-	static const struct reply says[] = {NO(411), YES, YES, YES, YES};
-	static const struct reply loses[] = {YES, {.text = OK}, YES, YES};
-	static const struct reply takes[] = {
-		YES, {.text = "HTTP/1.1 200 OK\r\nContent-Length: 3000000\r\n\r\n"}, YES};
+	static const struct reply says[] = {NO(411),       YES, KEPT(3000000), YES, YES,
+					    KEPT(3000000), YES};
+	static const struct reply loses[] = {YES, KEPT(0), YES, KEPT(3000000), YES};
+	static const struct reply takes[] = {YES, KEPT(3000000), YES};
+	static const struct reply lies[] = {YES, KEPT(0), YES, KEPT(2999999)};
 	struct talk talk;
 
 	(void)state;
@@ -376,7 +383,7 @@ static void servers_that_take_no_chunks(void **state)
 	hang_up(&talk);
 	assert_true(has_header(&talk.server.seen[0], "Transfer-Encoding", "chunked"));
 	assert_true(has_header(&talk.server.seen[1], "Content-Length", "3000000"));
-	assert_true(has_header(&talk.server.seen[3], "Content-Length", "3000000"));
+	assert_true(has_header(&talk.server.seen[4], "Content-Length", "3000000"));
 	release(&talk);
 
 	BEGIN(&talk, loses);
@@ -391,6 +398,14 @@ static void servers_that_take_no_chunks(void **state)
 	assert_int_equal(put(&talk, 3000000, true), 0);
 	hang_up(&talk);
 	assert_true(asked(&talk.server, 2, "MOVE "));
+	release(&talk);
+
+	BEGIN(&talk, lies);
+	assert_int_equal(put(&talk, 3000000, true), -1);
+	assert_int_equal(talk.fault.kind, FAULT_TRANSIENT);
+	assert_non_null(strstr(talk.fault.cause, "2999999 of 3000000 bytes"));
+	hang_up(&talk);
+	assert_null(strstr(talk.asked, "MOVE"));
 	release(&talk);
 }
 
@@ -540,7 +555,8 @@ static void listing(void **state)
 				     MEMBER("/s/objects/ab/ce/" OID, "17")
 					     COLLECTION("/s/objects/ab/cd/ab" OID "/")),
 		LIST(COLLECTION("/s/tmp/") MEMBER("/s/tmp/" OID ".0123", "3")
-			     MEMBER("/s/tmp/Strange%20Thing", "3") COLLECTION("/s/tmp/ab")),
+			     MEMBER("/s/tmp/Strange%20Thing", "3") MEMBER("/s/tmp/..", "3")
+				     COLLECTION("/s/tmp/ab")),
 	};
 	struct buffer notes = BUFFER_INIT;
 	struct talk talk;

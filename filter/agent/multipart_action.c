@@ -9,6 +9,9 @@
 /* Bytes of what a hub says that are repeated, at most. */
 #define MESSAGE_SIZE 160
 
+/* Bytes of an answer in which that is looked for: yajl frees what is nested by recursion. */
+#define MESSAGE_ANSWER_LIMIT ((size_t)16 << 10)
+
 uint64_t action_number(const char *text)
 {
 	uint64_t number = 0;
@@ -88,6 +91,8 @@ static void read_message(struct buffer *body, char message[MESSAGE_SIZE])
 	yajl_val root;
 
 	*message = 0;
+	if (body->size > MESSAGE_ANSWER_LIMIT)
+		return;
 	buffer_u8(body, 0);
 	if (buffer_failed(body))
 		return;
@@ -112,6 +117,8 @@ static int describe_status(struct http_response *response, const char *doing, co
 	http_status_fault(response, doing, &status);
 	if (status.kind == FAULT_TRANSIENT)
 		refused = "the hub is busy or broken: try again later";
+	else if (status.kind == FAULT_NO_SPACE)
+		refused = "ask who runs the hub for room there";
 	read_message(&response->body, message);
 	fault_set(fault, status.kind, refused, "%s: the hub answers with status %ld%s", doing,
 		  response->status, message);

@@ -348,8 +348,13 @@ static void test_part_refused(void **state)
 static void test_completion_fails(void **state)
 {
 	struct agent_event event = PARTS_EVENT();
+	char *nested = calloc(1, NETWORK_ANSWER_LIMIT);
 
 	(void)state;
+	assert_non_null(nested);
+	memset(nested, '[', NETWORK_ANSWER_LIMIT / 2);
+	memset(nested + NETWORK_ANSWER_LIMIT / 2, ']', NETWORK_ANSWER_LIMIT / 2 - 1);
+	nested[NETWORK_ANSWER_LIMIT / 2 - 1] = '0';
 	hub.completion_failures = 3;
 	hub.completion_status = 503;
 	assert_uploaded(&event);
@@ -367,6 +372,9 @@ static void test_completion_fails(void **state)
 	assert_fails(&event, FAULT_DENIED, "status 400");
 	hub.answer = "<html>";
 	assert_fails(&event, FAULT_DENIED, "status 400");
+	hub.answer = nested;
+	assert_fails(&event, FAULT_DENIED, "status 400");
+	free(nested);
 }
 
 static void test_damaged_content(void **state)

@@ -17,10 +17,16 @@
 #include "filter/report.h"
 #include "filter/text.h"
 
+static void add(struct buffer *out, const char *text)
+{
+	buffer_append(out, text, strlen(text));
+}
+
 /* Prints a line in which URLs have lost what may be secret: user and password (the user alone stays
- * for ssh, where it is no secret) and the query. */
+ * for ssh, where it is no secret) and the query. It may come from an .lfsconfig of strangers. */
 static void print_harmless(const char *line, size_t len)
 {
+	struct buffer out = BUFFER_INIT;
 	const char *end = line + len;
 	const char *at = line;
 
@@ -30,26 +36,30 @@ static void print_harmless(const char *line, size_t len)
 		const char *host;
 
 		if (*at == '?') {
-			fputs("?***", stdout);
+			add(&out, "?***");
 			while (at < end && *at != ' ')
 				at++;
 			continue;
 		}
 		if (end - at < 3 || strncmp(at, "://", 3) != 0) {
-			putchar(*at++);
+			buffer_u8(&out, (uint8_t)*at++);
 			continue;
 		}
-		fputs("://", stdout);
+		add(&out, "://");
 		at += 3;
 		for (stop = at; stop < end && !strchr("/ ?#", *stop);)
 			stop++;
 		host = memrchr(at, '@', (size_t)(stop - at));
 		if (host && !(is_ssh && !memchr(at, ':', (size_t)(host - at)))) {
-			fputs("***", stdout);
+			add(&out, "***");
 			at = host;
 		}
 	}
+	buffer_u8(&out, 0);
+	if (!buffer_failed(&out))
+		print_path(stdout, (const char *)out.data);
 	putchar('\n');
+	buffer_release(&out);
 }
 
 /* What git-lfs says of its endpoints; nothing else of it is repeated. */
@@ -215,7 +225,7 @@ static void print_store(const struct repository *repository, const char *remote,
 	printf("): ");
 	if (location_parse(url, base ? base : repository_git_dir(repository), &location, &fault) <
 	    0) {
-		printf("refused: %s; %s\n", fault.cause, fault.remedy);
+		printf("refused: %s%s%s\n", fault.cause, *fault.remedy ? "; " : "", fault.remedy);
 	} else {
 		print_path(stdout, location.text);
 		if (agent && *agent)

@@ -131,6 +131,7 @@ static enum fault_kind kind_of(CURLcode code)
 	case CURLE_ABORTED_BY_CALLBACK:
 		return FAULT_CANCELLED;
 	case CURLE_UNSUPPORTED_PROTOCOL:
+	case CURLE_WEIRD_SERVER_REPLY:
 		return FAULT_UNSUPPORTED;
 	default:
 		return FAULT_LOCAL;
@@ -148,6 +149,8 @@ static const char *remedy_of(CURLcode code, enum fault_kind kind)
 	case FAULT_UNTRUSTED:
 		return "check that it is the right server; http.sslCAInfo names a certificate to "
 		       "trust";
+	case FAULT_UNSUPPORTED:
+		return "check that the URL is that of such a store";
 	case FAULT_NO_SPACE:
 		return "make room in the store and try again";
 	default:

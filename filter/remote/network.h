@@ -67,16 +67,18 @@ void http_response_release(struct http_response *response);
 
 /**
  * Makes a request, once; a redirect is followed only if it says so. Returns 0 whenever there was a
- * whole answer, whatever its status; else -1 with *fault. Time-outs are those of the settings.
+ * whole answer, whatever its status (of an error's body the beginning is enough); else -1 with
+ * *fault. A success that comes before all of the request's body was sent is FAULT_TRANSIENT.
+ * Time-outs are those of the settings.
  */
 int http_perform(struct network *network, const struct http_request *request,
 		 struct http_response *response, struct fault *fault);
 
 /**
  * Turns a status that is no success into a fault: 401 and 403 FAULT_DENIED, 404 and 410
- * FAULT_ABSENT, 405 and 501 FAULT_UNSUPPORTED, 408, 429, 5xx FAULT_TRANSIENT (with Retry-After),
- * 507 FAULT_NO_SPACE, others FAULT_LOCAL. doing is what was tried, for the cause: "PUT of KEY".
- * Returns -1.
+ * FAULT_ABSENT, 405 and 501 FAULT_UNSUPPORTED, 408, 423, 429, 5xx FAULT_TRANSIENT (with
+ * Retry-After), 507 FAULT_NO_SPACE, others FAULT_LOCAL. doing is what was tried, for the cause:
+ * "PUT of KEY". Returns -1.
  */
 int http_status_fault(const struct http_response *response, const char *doing, struct fault *fault);
 

@@ -18,6 +18,7 @@ static enum fault_kind kind_of(long status)
 	case 501:
 		return FAULT_UNSUPPORTED;
 	case 408:
+	case 423: /* WebDAV: somebody holds a lock */
 	case 429:
 		return FAULT_TRANSIENT;
 	case 507:
@@ -44,7 +45,9 @@ static const char *remedy_of(enum fault_kind kind, long status)
 	}
 	if (status == 413)
 		return "let the server take files of any size (nginx: client_max_body_size 0)";
-	return status >= 300 && status < 400 ? "use the URL that the store has moved to" : NULL;
+	if (status >= 300 && status < 400)
+		return "use the URL that the store has moved to";
+	return kind == FAULT_LOCAL ? "see what the server's log says about it" : NULL;
 }
 
 int http_status_fault(const struct http_response *response, const char *doing, struct fault *fault)

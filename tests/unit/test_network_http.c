@@ -128,6 +128,28 @@ static void a_long_error_is_kept_in_part(void **state)
 	buffer_release(&text);
 }
 
+/* Somebody else is at that port, or plays tricks with numbers. */
+static void what_is_no_http(void **state)
+{
+	static const struct reply replies[] = {
+		{.text = "SSH-2.0-OpenSSH_9.2\r\n", .close = true},
+		{.text = "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\nhello", .close = true},
+		{.text = "HTTP/7.1 200 OK\r\n\r\nhello", .close = true},
+	};
+	struct talk talk;
+
+	(void)state;
+	BEGIN(&talk, replies);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(PERFORM(&talk, .method = "GET", .sink = take), -1);
+		assert_int_equal(talk.fault.kind, FAULT_UNSUPPORTED);
+		assert_non_null(strstr(talk.fault.remedy, "check that the URL"));
+	}
+	hang_up(&talk);
+	assert_taken(&talk, "");
+	release(&talk);
+}
+
 /* What goes on for ever is not waited for. */
 static void an_endless_error(void **state)
 {
@@ -385,10 +407,10 @@ static void statuses(void **state)
 	} expected[] = {
 		{401, FAULT_DENIED},    {403, FAULT_DENIED},      {404, FAULT_ABSENT},
 		{410, FAULT_ABSENT},    {405, FAULT_UNSUPPORTED}, {501, FAULT_UNSUPPORTED},
-		{408, FAULT_TRANSIENT}, {429, FAULT_TRANSIENT},   {500, FAULT_TRANSIENT},
-		{502, FAULT_TRANSIENT}, {503, FAULT_TRANSIENT},   {504, FAULT_TRANSIENT},
-		{507, FAULT_NO_SPACE},  {400, FAULT_LOCAL},       {302, FAULT_LOCAL},
-		{413, FAULT_LOCAL},
+		{408, FAULT_TRANSIENT}, {423, FAULT_TRANSIENT},   {429, FAULT_TRANSIENT},
+		{500, FAULT_TRANSIENT}, {502, FAULT_TRANSIENT},   {503, FAULT_TRANSIENT},
+		{504, FAULT_TRANSIENT}, {507, FAULT_NO_SPACE},    {400, FAULT_LOCAL},
+		{302, FAULT_LOCAL},     {413, FAULT_LOCAL},
 	};
 	struct http_response response = {0};
 	struct fault fault;
@@ -429,6 +451,7 @@ int main(void)
 		cmocka_unit_test(an_answer_that_is_cut),
 		cmocka_unit_test(errors_keep_their_bodies),
 		cmocka_unit_test(a_long_error_is_kept_in_part),
+		cmocka_unit_test(what_is_no_http),
 		cmocka_unit_test(an_endless_error),
 		cmocka_unit_test(endless_headers),
 		cmocka_unit_test(pauses_that_a_server_asks_for),

@@ -36,6 +36,13 @@ int store_place_locate(struct store_place *place, const char *url, const char *b
 		memset(&place->location, 0, sizeof(place->location));
 		return report(NULL, NULL, &fault);
 	}
+	return 0;
+}
+
+int store_place_use(struct store_place *place)
+{
+	struct fault fault = {.kind = FAULT_NONE};
+
 	if (store_open(&place->location, &place->settings, &place->store, &fault) < 0) {
 		place->store = NULL;
 		return report(place->location.text, NULL, &fault);
@@ -56,7 +63,7 @@ static int locate_configured(struct store_place *place, bool upload)
 				    "git-brevis; `git brevis store init URL` has it do so");
 	rc = store_place_locate(place, url, top ? top : repository_git_dir(repository));
 	free(url);
-	return rc;
+	return rc < 0 ? -1 : store_place_use(place);
 }
 
 int store_place_open(struct store_place *place, bool upload)

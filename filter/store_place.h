@@ -10,19 +10,22 @@ struct store_place {
 	struct workspace ws;
 	struct store_settings settings;
 	struct location location;
-	struct store *store; /* NULL until store_place_locate */
+	struct store *store; /* NULL until store_place_use */
 };
 
 /** Opens the repository and reads the settings. Reports and returns -1 on failure; close it in any
  * case. */
 int store_place_begin(struct store_place *place);
 
-/** Opens the store of a URL; a relative path counts from base. Nothing is asked of it yet. Reports
- * and returns -1 on failure. */
+/** Reads a URL; a relative path counts from base. Reports and returns -1 on failure. */
 int store_place_locate(struct store_place *place, const char *url, const char *base);
 
-/** Both for the store that git-lfs uses, and makes sure that it is one. upload: the one that pushes
- * go to, should there be two. */
+/** Opens the store that was located, by the settings. Nothing is asked of it yet. Reports and
+ * returns -1 on failure. */
+int store_place_use(struct store_place *place);
+
+/** All that for the store that git-lfs uses, and makes sure that it is one. upload: the one that
+ * pushes go to, should there be two. */
 int store_place_open(struct store_place *place, bool upload);
 void store_place_close(struct store_place *place);
 

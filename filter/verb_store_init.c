@@ -2,11 +2,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "filter/git_run.h"
 #include "filter/options.h"
+#include "filter/remote/network.h"
 #include "filter/report.h"
 #include "filter/store_place.h"
 #include "filter/text.h"
@@ -18,9 +20,10 @@ struct initialisation {
 	const char *region;
 	const char *addressing;
 	bool force;
-	char *base;   /* where relative paths count from */
-	char *file;   /* .lfsconfig */
-	char *wanted; /* value of lfs.url */
+	bool is_overruled; /* what the URL says, by this machine's settings */
+	char *base;        /* where relative paths count from */
+	char *file;        /* .lfsconfig */
+	char *wanted;      /* value of lfs.url */
 };
 
 /* ---- .lfsconfig ------------------------------------------------------------------------------ */
@@ -96,11 +99,8 @@ static int check_file(const struct initialisation *init)
 
 static int set(const struct initialisation *init, const char *key, const char *value)
 {
-	int rc;
+	int rc = config(init, NULL, "--replace-all", key, value);
 
-	if (!value)
-		return 0;
-	rc = config(init, NULL, "--replace-all", key, value);
 	return rc > 0 ? report_error("%s: git cannot set %s", init->file, key) : rc;
 }
 
@@ -117,48 +117,79 @@ static int write_file(const struct initialisation *init)
 		if (rc < 0 || (rc == 0 && config(init, NULL, "--unset-all", "lfs.pushurl", NULL)))
 			return -1;
 	}
-	if (set(init, "lfs.url", init->wanted) < 0 ||
-	    set(init, "brevis.s3.endpoint",
-		init->endpoint ? init->place.settings.s3_endpoint : NULL) < 0 ||
-	    set(init, "brevis.s3.region", init->region) < 0)
-		return -1;
-	return set(init, "brevis.s3.addressing", init->addressing);
+	return set(init, "lfs.url", init->wanted);
 }
 
 /* ---- the verb -------------------------------------------------------------------------------- */
 
-/* Returns false after reporting. */
-static bool arguments_are_good(const struct initialisation *init)
+static bool is_s3(const char *url)
 {
-	const char *endpoint = init->endpoint;
-
-	if (init->addressing && strcmp(init->addressing, "path") != 0 &&
-	    strcmp(init->addressing, "virtual") != 0) {
-		report_error("store init: --addressing is path or virtual, not '%s'",
-			     init->addressing);
-		return false;
-	}
-	if (endpoint &&
-	    (strncmp(endpoint, "http://", 7) != 0 && strncmp(endpoint, "https://", 8) != 0)) {
-		report_error("store init: --endpoint is a URL of http:// or https://");
-		return false;
-	}
-	if (endpoint && strchr(endpoint, '@')) {
-		report_error("store init: --endpoint must hold no credentials: it is committed; "
-			     "they belong into the environment or ~/.aws/credentials");
-		return false;
-	}
-	return true;
+	if (strncmp(url, LOCATION_MARK, strlen(LOCATION_MARK)) == 0)
+		url += strlen(LOCATION_MARK);
+	return strncasecmp(url, "s3://", 5) == 0;
 }
 
-/* What is given here goes before what is configured: as the environment does. */
+/* Adds the options to the URL, as its query: there they are checked. Caller frees; NULL after
+ * reporting. */
+static char *with_options(const struct initialisation *init, const char *url)
+{
+	const char *const options[][2] = {{"endpoint", init->endpoint},
+					  {"region", init->region},
+					  {"addressing", init->addressing}};
+	struct buffer out = BUFFER_INIT;
+
+	if (!is_s3(url) && (init->endpoint || init->region || init->addressing)) {
+		report_error("store init: --endpoint, --region and --addressing are for s3:// "
+			     "stores only");
+		return NULL;
+	}
+	buffer_append(&out, url, strlen(url));
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		if (!options[i][1])
+			continue;
+		buffer_u8(&out, memchr(out.data, '?', out.size) ? '&' : '?');
+		buffer_append(&out, options[i][0], strlen(options[i][0]));
+		buffer_u8(&out, '=');
+		url_encode(&out, options[i][1], "");
+	}
+	buffer_u8(&out, 0);
+	if (buffer_failed(&out)) {
+		buffer_release(&out);
+		report_error("out of memory");
+	}
+	return (char *)out.data;
+}
+
+/* What the URL says is what shall be made, whatever goes before it later. */
+static void prefer(struct initialisation *init, const char *said, char **setting)
+{
+	if (!said || !*setting)
+		return;
+	init->is_overruled = init->is_overruled || strcmp(said, *setting) != 0;
+	free(*setting);
+	*setting = NULL;
+}
+
+static int locate(struct initialisation *init, const char *url)
+{
+	struct store_settings *settings = &init->place.settings;
+	const struct location *location = &init->place.location;
+	char *whole = with_options(init, url);
+	int rc = whole ? store_place_locate(&init->place, whole, init->base) : -1;
+
+	free(whole);
+	if (rc < 0)
+		return -1;
+	prefer(init, location->s3_endpoint, &settings->s3_endpoint);
+	prefer(init, location->s3_region, &settings->s3_region);
+	prefer(init, location->s3_addressing, &settings->s3_addressing);
+	return store_place_use(&init->place);
+}
+
 static int begin(struct initialisation *init, const char *url)
 {
-	bool is_s3;
+	char *wanted;
 
-	if ((init->endpoint && setenv("AWS_ENDPOINT_URL_S3", init->endpoint, 1) != 0) ||
-	    (init->region && setenv("AWS_REGION", init->region, 1) != 0))
-		return report_error("out of memory");
 	init->base = getcwd(NULL, 0);
 	if (!init->base)
 		return report_error("the current directory cannot be told: %m; go to another one");
@@ -167,19 +198,15 @@ static int begin(struct initialisation *init, const char *url)
 	if (!repository_work_tree(init->place.ws.repository))
 		return report_error("a bare repository has no .lfsconfig of its own; run `git "
 				    "brevis store init` in a clone of it, and push what it writes");
-	if (init->addressing)
-		init->place.settings.s3_path_style = strcmp(init->addressing, "path") == 0;
-	if (store_place_locate(&init->place, url, init->base) < 0)
+	if (locate(init, url) < 0)
 		return -1;
-	is_s3 = init->place.location.scheme == LOCATION_S3;
-	if (!is_s3 && (init->endpoint || init->region || init->addressing))
-		return report_error("store init: --endpoint, --region and --addressing are for "
-				    "s3:// stores only");
 	if (asprintf(&init->file, "%s/.lfsconfig",
 		     repository_work_tree(init->place.ws.repository)) < 0)
 		init->file = NULL;
-	if (asprintf(&init->wanted, "%s%s", LOCATION_MARK, init->place.location.text) < 0)
+	wanted = location_url(&init->place.location);
+	if (!wanted || asprintf(&init->wanted, "%s%s", LOCATION_MARK, wanted) < 0)
 		init->wanted = NULL;
+	free(wanted);
 	return init->file && init->wanted ? 0 : report_error("out of memory");
 }
 
@@ -203,9 +230,10 @@ static void tell(const struct initialisation *init)
 				       keys[i], keys[i]);
 		free(value);
 	}
-	if (init->endpoint || init->region || init->addressing)
-		report_note("git-lfs warns that it ignores brevis.s3.* in .lfsconfig; git-brevis "
-			    "heeds them");
+	if (init->is_overruled)
+		report_warning(
+			"AWS_* variables or brevis.s3.* in git's configuration say something "
+			"else than the URL, and go before it; unset them");
 	if (!agent || strcmp(agent, "brevis") != 0)
 		report_warning("git-lfs does not know its agent yet; `git brevis install` "
 			       "registers it for you");
@@ -249,8 +277,6 @@ int verb_store_init(const struct command *self, int argc, char **argv)
 		return code;
 	if (argc != 1)
 		return command_usage(self, 0);
-	if (!arguments_are_good(&init))
-		return EXIT_USAGE;
 	code = initialise(&init, argv[0]) < 0 ? EXIT_FATAL : EXIT_DONE;
 	free(init.wanted);
 	free(init.file);

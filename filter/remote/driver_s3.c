@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "filter/remote/s3_place.h"
 #include "filter/remote/store.h"
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -29,19 +30,17 @@ static void s3_close(void *state)
 	free(s3);
 }
 
-static bool describe(struct s3 *s3, const struct location *location,
-		     const struct store_settings *settings)
+/* Returns false when memory is short. */
+static bool describe(struct s3 *s3, const struct location *location, const struct s3_place *place)
 {
 	const char *slash = *location->path ? "/" : "";
 
-	s3->bucket_url =
-		s3_bucket_url(settings->s3_endpoint, location->bucket, settings->s3_path_style);
+	s3->bucket_url = s3_bucket_url(place->endpoint, location->bucket, place->path_style);
 	if (!s3->bucket_url || asprintf(&s3->prefix, "%s%s", location->path, slash) < 0)
 		s3->prefix = NULL;
-	if (!s3->prefix ||
-	    asprintf(&s3->place, "%s at %s", location->bucket, settings->s3_endpoint) < 0)
+	if (!s3->prefix || asprintf(&s3->place, "%s at %s", location->bucket, place->endpoint) < 0)
 		s3->place = NULL;
-	if (!s3->place || asprintf(&s3->sigv4, "aws:amz:%s:s3", settings->s3_region) < 0)
+	if (!s3->place || asprintf(&s3->sigv4, "aws:amz:%s:s3", place->region) < 0)
 		s3->sigv4 = NULL;
 	return s3->sigv4 != NULL;
 }
@@ -49,20 +48,28 @@ static bool describe(struct s3 *s3, const struct location *location,
 static int s3_open(const struct location *location, const struct store_settings *settings,
 		   void **state, struct fault *fault)
 {
+	struct s3_place place = {0};
 	struct s3 *s3 = calloc(1, sizeof(*s3));
 
 	if (!s3)
 		return fault_nomem(fault);
+	if (s3_place_find(location, settings, &place, fault) != 0)
+		goto failed;
 	/* Nothing is asked for yet: whoever asks is told. */
 	aws_credentials_read(&s3->credentials, &s3->no_credentials);
 	s3->network = network_new(settings);
-	if (!s3->network || !describe(s3, location, settings)) {
-		s3_close(s3);
-		return fault_nomem(fault);
+	if (!s3->network || !describe(s3, location, &place)) {
+		fault_nomem(fault);
+		goto failed;
 	}
 	s3->part_size_given = settings->part_size > 0;
+	s3_place_release(&place);
 	*state = s3;
 	return 0;
+failed:
+	s3_place_release(&place);
+	s3_close(s3);
+	return -1;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

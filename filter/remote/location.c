@@ -11,6 +11,7 @@
 
 #include "core/base/buffer.h"
 #include "filter/remote/network.h"
+#include "filter/remote/s3_place.h"
 
 #define SCHEMES                                                                                    \
 	"a store is a directory, file:///path, sftp://host/path, dav+https://host/path or "        \
@@ -45,39 +46,11 @@ static bool has_control(const char *text)
 	return false;
 }
 
-static int hex_value(char c)
-{
-	static const char digits[] = "0123456789abcdef";
-	const char *at = c ? strchr(digits, tolower((unsigned char)c)) : NULL;
-
-	return at ? (int)(at - digits) : -1;
-}
-
-/* Decodes text in place. Returns false if a % is followed by no two digits, or the character that
- * they mean cannot be part of a name: NUL, and the slash, which parts names. */
+/* Decodes text in place. Returns false if it is not well formed, or holds an encoded slash: that
+ * parts names, and is part of none. */
 static bool decode(char *text)
 {
-	char *to = text;
-
-	for (; *text; text++) {
-		int high, low;
-
-		if (*text != '%') {
-			*to++ = *text;
-			continue;
-		}
-		high = hex_value(text[1]);
-		low = high < 0 ? -1 : hex_value(text[2]);
-		if (low < 0)
-			return false;
-		*to = (char)(high << 4 | low);
-		if (!*to || *to == '/')
-			return false;
-		to++;
-		text += 2;
-	}
-	*to = 0;
-	return true;
+	return !strcasestr(text, "%2f") && url_decode(text);
 }
 
 static void put(struct buffer *out, const char *text)
@@ -85,13 +58,23 @@ static void put(struct buffer *out, const char *text)
 	buffer_append(out, text, strlen(text));
 }
 
-/* Makes the canonical URL of what was parsed. Returns NULL when memory is short. */
-static char *canonical(const struct location *location, const struct scheme *scheme)
+static const struct scheme *scheme_of(const struct location *location)
+{
+	const struct scheme *scheme = schemes;
+
+	while (scheme->scheme != location->scheme || scheme->tls != location->tls)
+		scheme++;
+	return scheme;
+}
+
+/* Makes the canonical URL of what was parsed, which names the store; or the whole one. Returns NULL
+ * when memory is short. */
+static char *make_url(const struct location *location, bool whole)
 {
 	struct buffer out = BUFFER_INIT;
 	char port[16];
 
-	put(&out, scheme->name);
+	put(&out, scheme_of(location)->name);
 	put(&out, "://");
 	if (location->user) {
 		url_encode(&out, location->user, "");
@@ -113,6 +96,7 @@ static char *canonical(const struct location *location, const struct scheme *sch
 	if (location->path[0] && location->path[0] != '/')
 		put(&out, "/");
 	url_encode(&out, location->path, "/");
+	s3_place_write_query(&out, location, whole);
 	buffer_u8(&out, 0);
 	if (buffer_failed(&out))
 		buffer_release(&out);
@@ -273,10 +257,10 @@ static int parse_bucket(const struct parse *parse, const char *text)
 				 "%s holds keys", parse->shown);
 	for (const char *c = text; *c; c++)
 		if (!isalnum((unsigned char)*c) && !strchr(".-_", *c))
-			return refuse(parse, "write s3://bucket/prefix; the endpoint is a setting",
+			return refuse(parse, "write s3://bucket/prefix?endpoint=https://host",
 				      "a bucket's name is of letters, digits, '.', '-' and '_'");
 	if (!isalnum((unsigned char)text[0]))
-		return refuse(parse, "write s3://bucket/prefix; the endpoint is a setting",
+		return refuse(parse, "write s3://bucket/prefix?endpoint=https://host",
 			      "it names no bucket");
 	return own(parse, text, &parse->out->bucket);
 }
@@ -307,15 +291,19 @@ static int parse_path(const struct parse *parse, char *path)
 
 static int parse_url(const struct parse *parse, const struct scheme *scheme, char *rest)
 {
-	char *slash = strchr(rest, '/');
-	char *path = slash ? strdup(slash) : strdup("");
+	char *query = scheme->scheme == LOCATION_S3 ? strchr(rest, '?') : NULL;
+	char *slash, *path;
 	int rc = -1;
 
+	if (query)
+		*query++ = 0;
+	slash = strchr(rest, '/');
+	path = slash ? strdup(slash) : strdup("");
 	if (!path)
 		return fault_nomem(parse->fault);
 	if (slash)
 		*slash = 0;
-	if (strpbrk(parse->url, "?#"))
+	if (strchr(parse->url, '#') || (!query && strchr(parse->url, '?')))
 		rc = refuse(parse, "write '?' as %3F and '#' as %23",
 			    "it has a query or a fragment");
 	else if (scheme->scheme == LOCATION_S3)
@@ -331,6 +319,8 @@ static int parse_url(const struct parse *parse, const struct scheme *scheme, cha
 		rc = 0;
 	if (rc == 0)
 		rc = parse_path(parse, path);
+	if (rc == 0 && query)
+		rc = s3_place_read_query(query, parse->shown, parse->out, parse->fault);
 	free(path);
 	return rc;
 }
@@ -403,7 +393,7 @@ int location_parse(const char *url, const char *base, struct location *out, stru
 	rc = rest ? parse_url(&parse, scheme, rest) : parse_plain(&parse, base);
 	if (rc != 0)
 		goto out;
-	out->text = canonical(out, scheme);
+	out->text = make_url(out, false);
 	if (!out->text)
 		rc = fault_nomem(fault);
 out:
@@ -413,6 +403,11 @@ out:
 	return rc;
 }
 
+char *location_url(const struct location *location)
+{
+	return make_url(location, true);
+}
+
 void location_release(struct location *location)
 {
 	free(location->text);
@@ -420,5 +415,8 @@ void location_release(struct location *location)
 	free(location->host);
 	free(location->bucket);
 	free(location->path);
+	free(location->s3_endpoint);
+	free(location->s3_region);
+	free(location->s3_addressing);
 	memset(location, 0, sizeof(*location));
 }

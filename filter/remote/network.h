@@ -85,4 +85,7 @@ int http_status_fault(const struct http_response *response, const char *doing, s
 /** Appends text, percent-encoded but for unreserved characters (RFC 3986) and those of keep. */
 void url_encode(struct buffer *out, const char *text, const char *keep);
 
+/** The reverse, in place. Returns false if a % is followed by no two digits, or means NUL. */
+bool url_decode(char *text);
+
 #endif

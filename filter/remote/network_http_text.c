@@ -77,3 +77,32 @@ void url_encode(struct buffer *out, const char *text, const char *keep)
 		buffer_u8(out, (uint8_t)hex[c & 15]);
 	}
 }
+
+static int hex_value(char c)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *at = c ? strchr(digits, tolower((unsigned char)c)) : NULL;
+
+	return at ? (int)(at - digits) : -1;
+}
+
+bool url_decode(char *text)
+{
+	char *to = text;
+
+	for (; *text; text++, to++) {
+		int high, low;
+
+		*to = *text;
+		if (*text != '%')
+			continue;
+		high = hex_value(text[1]);
+		low = high < 0 ? -1 : hex_value(text[2]);
+		if (low < 0 || (high | low) == 0)
+			return false;
+		*to = (char)(high << 4 | low);
+		text += 2;
+	}
+	*to = 0;
+	return true;
+}

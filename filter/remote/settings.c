@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "filter/remote/settings.h"
 
-#include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "filter/remote/aws_credentials.h"
 #include "filter/remote/location.h"
 #include "filter/repository.h"
 
@@ -21,7 +19,6 @@
 #define TIMEOUT_S_MAX 86400
 #define PART_SIZE_MIN (INT64_C(64) << 10)
 #define PART_SIZE_MAX (INT64_C(5) << 30)
-#define REGION        "us-east-1"
 
 /* One number that git-lfs documents: what is below least counts as not set. */
 static unsigned read_number(const struct repository *repository, const char *key, int64_t least,
@@ -51,14 +48,6 @@ static char *from_environment(const char *name)
 	const char *value = getenv(name);
 
 	return value && *value ? strdup(value) : NULL;
-}
-
-/* From git's configuration before .lfsconfig. Only for what strangers may choose. */
-static char *from_either(const struct repository *repository, const char *key)
-{
-	char *value = repository_config(repository, key);
-
-	return value ? value : repository_lfsconfig(repository, key);
 }
 
 /* A file's path by its key, with git's "~/" resolved; else one below the home, or NULL. */
@@ -99,96 +88,19 @@ static void read_tls(const struct repository *repository, struct store_settings 
 	out->proxy = repository_config(repository, "http.proxy");
 }
 
-/* Regions become part of host names and signatures. */
-static bool is_region(const char *text)
+static void read_s3(const struct repository *repository, struct store_settings *out)
 {
-	size_t n;
-
-	for (n = 0; text[n]; n++)
-		if (!isalnum((unsigned char)text[n]) && !strchr("-_", text[n]))
-			return false;
-	return n && n <= 64;
-}
-
-/* An endpoint is a scheme, a host, maybe a port and a path. What could be a secret is none. */
-static bool is_endpoint(const char *text)
-{
-	size_t scheme = strncasecmp(text, "http://", 7) == 0 ? 7 : 8;
-
-	if (scheme == 8 && strncasecmp(text, "https://", 8) != 0)
-		return false;
-	for (const char *c = text + scheme; *c; c++)
-		if ((unsigned char)*c <= 0x20 || strchr("@?#\x7f", *c))
-			return false;
-	return isalnum((unsigned char)text[scheme]) || text[scheme] == '[';
-}
-
-static int read_region(const struct repository *repository, struct store_settings *out,
-		       struct fault *fault)
-{
-	out->s3_region = from_environment("AWS_REGION");
-	if (!out->s3_region)
-		out->s3_region = from_environment("AWS_DEFAULT_REGION");
-	if (!out->s3_region)
-		out->s3_region = from_either(repository, "brevis.s3.region");
-	if (!out->s3_region)
-		out->s3_region = aws_profile_setting("region");
-	if (!out->s3_region)
-		out->s3_region = strdup(REGION);
-	if (!out->s3_region)
-		return fault_nomem(fault);
-	if (!is_region(out->s3_region))
-		return fault_set(fault, FAULT_LOCAL,
-				 "set AWS_REGION or brevis.s3.region to a region's name",
-				 "'%s' is no region's name", out->s3_region);
-	return 0;
-}
-
-static int read_endpoint(const struct repository *repository, struct store_settings *out,
-			 bool *is_set, struct fault *fault)
-{
-	size_t len;
-
 	out->s3_endpoint = from_environment("AWS_ENDPOINT_URL_S3");
 	if (!out->s3_endpoint)
 		out->s3_endpoint = from_environment("AWS_ENDPOINT_URL");
 	if (!out->s3_endpoint)
-		out->s3_endpoint = from_either(repository, "brevis.s3.endpoint");
-	*is_set = out->s3_endpoint != NULL;
-	if (!*is_set &&
-	    asprintf(&out->s3_endpoint, "https://s3.%s.amazonaws.com", out->s3_region) < 0)
-		out->s3_endpoint = NULL;
-	if (!out->s3_endpoint)
-		return fault_nomem(fault);
-	len = strlen(out->s3_endpoint);
-	while (len && out->s3_endpoint[len - 1] == '/')
-		out->s3_endpoint[--len] = 0;
-	/* It may hold what is no good in a message. */
-	if (!is_endpoint(out->s3_endpoint))
-		return fault_set(fault, FAULT_LOCAL,
-				 "set AWS_ENDPOINT_URL_S3 or brevis.s3.endpoint to "
-				 "https://host[:port], without a user or a query",
-				 "the endpoint of the S3 store is no URL of a server");
-	return 0;
-}
-
-static int read_s3(const struct repository *repository, struct store_settings *out,
-		   struct fault *fault)
-{
-	char *addressing;
-	bool endpoint_set;
-	int rc = 0;
-
-	if (read_region(repository, out, fault) != 0 ||
-	    read_endpoint(repository, out, &endpoint_set, fault) != 0)
-		return -1;
-	addressing = from_either(repository, "brevis.s3.addressing");
-	out->s3_path_style = addressing ? strcmp(addressing, "path") == 0 : endpoint_set;
-	if (addressing && !out->s3_path_style && strcmp(addressing, "virtual") != 0)
-		rc = fault_set(fault, FAULT_LOCAL, "set it to path or virtual",
-			       "brevis.s3.addressing is '%s'", addressing);
-	free(addressing);
-	return rc;
+		out->s3_endpoint = repository_config(repository, "brevis.s3.endpoint");
+	out->s3_region = from_environment("AWS_REGION");
+	if (!out->s3_region)
+		out->s3_region = from_environment("AWS_DEFAULT_REGION");
+	if (!out->s3_region)
+		out->s3_region = repository_config(repository, "brevis.s3.region");
+	out->s3_addressing = repository_config(repository, "brevis.s3.addressing");
 }
 
 int store_settings_read(const struct repository *repository, struct store_settings *out,
@@ -209,17 +121,13 @@ int store_settings_read(const struct repository *repository, struct store_settin
 	out->known_hosts = read_path(repository, "brevis.sftp.knownHosts", ".ssh/known_hosts");
 	out->ssh_key = read_path(repository, "brevis.sftp.key", NULL);
 	read_tls(repository, out);
+	read_s3(repository, out);
 	if (asprintf(&out->state_dir, "%s/brevis", repository_lfs_dir(repository)) < 0) {
 		out->state_dir = NULL;
-		fault_nomem(fault);
-		goto failed;
+		store_settings_release(out);
+		return fault_nomem(fault);
 	}
-	if (read_s3(repository, out, fault) != 0)
-		goto failed;
 	return 0;
-failed:
-	store_settings_release(out);
-	return -1;
 }
 
 void store_settings_release(struct store_settings *settings)
@@ -231,10 +139,19 @@ void store_settings_release(struct store_settings *settings)
 	free(settings->proxy);
 	free(settings->s3_endpoint);
 	free(settings->s3_region);
+	free(settings->s3_addressing);
 	memset(settings, 0, sizeof(*settings));
 }
 
 /* ---- the store's URL ------------------------------------------------------------------------ */
+
+/* From git's configuration before .lfsconfig. */
+static char *from_either(const struct repository *repository, const char *key)
+{
+	char *value = repository_config(repository, key);
+
+	return value ? value : repository_lfsconfig(repository, key);
+}
 
 static char *remote_value(const struct repository *repository, const char *remote,
 			  const char *variable, bool either)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** How stores are talked to, as git's configuration, .lfsconfig and the environment say. */
+/** How stores are talked to, as git's configuration and the environment say. */
 #ifndef FILTER_REMOTE_SETTINGS_H
 #define FILTER_REMOTE_SETTINGS_H
 
@@ -33,19 +33,14 @@ struct store_settings {
 	bool tls_verify;   /* GIT_SSL_NO_VERIFY, http.sslVerify */
 	char *proxy;       /* http.proxy; NULL: libcurl's environment variables */
 
-	char *s3_endpoint;  /* AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, brevis.s3.endpoint;
-			       "https://s3.REGION.amazonaws.com". No slash at its end */
-	char *s3_region;    /* AWS_REGION, AWS_DEFAULT_REGION, brevis.s3.region, that of the AWS
-			       profile; "us-east-1" */
-	bool s3_path_style; /* brevis.s3.addressing: "path", "virtual"; path if an endpoint is set
-			     */
+	/* Of S3 stores, what goes before their URLs (s3_place.h): */
+	char *s3_endpoint;   /* AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, brevis.s3.endpoint */
+	char *s3_region;     /* AWS_REGION, AWS_DEFAULT_REGION, brevis.s3.region */
+	char *s3_addressing; /* brevis.s3.addressing */
 };
 
-/**
- * Reads them. What is not in git's own files is looked for in .lfsconfig, but only
- * brevis.s3.endpoint, brevis.s3.region and brevis.s3.addressing: what strangers wrote must choose
- * no files or proxies of ours. Returns 0, or -1 with *fault (and nothing to free).
- */
+/** Reads them; nothing of .lfsconfig, which is others'. Returns 0, or -1 with *fault (and nothing
+ * to free). */
 int store_settings_read(const struct repository *repository, struct store_settings *out,
 			struct fault *fault);
 void store_settings_release(struct store_settings *settings);

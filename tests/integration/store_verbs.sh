@@ -136,10 +136,28 @@ for words in '--region x' '--endpoint http://127.0.0.1' '--addressing path'; do
 	one_line 'with one line' s3
 done
 store work init s3://bucket --addressing sideways
-exits 129 'init with an addressing that is none'
-store work init s3://bucket --endpoint https://user:hidden@example.org
-exits 129 'init with credentials in an endpoint'
-is 'which are not repeated' "$(grep -c hidden "$T/err")" 0
+exits 128 'init with an addressing that is none'
+one_line 'with one line' path virtual
+store work init s3://bucket --region eu/1
+exits 128 'init with a region that is none'
+one_line 'with one line' region
+for endpoint in https://user:hidden@example.org https://example.org?hidden https://example.org#hidden; do
+	store work init s3://bucket --endpoint "$endpoint"
+	exits 128 "init with $endpoint"
+	one_line 'with one line' endpoint 'https://host'
+	is 'which does not repeat it' "$(grep -c hidden "$T/err")" 0
+done
+store work init s3://bucket --endpoint http://example.org
+exits 128 'init with an endpoint without TLS'
+one_line 'with one line' TLS brevis.s3.endpoint
+store work init 's3://bucket?endpoint=https://example.org' --endpoint https://example.org
+exits 128 'init with two endpoints'
+one_line 'with one line' twice
+store work init 's3://bucket?hidden=1'
+exits 128 'init with a query that says something else'
+one_line 'with one line' 'endpoint=https://host'
+is 'which is not repeated' "$(grep -c hidden "$T/err")" 0
+is 'none of them leaves anything' "$(git -C work status --porcelain)" ''
 store work init
 exits 129 'init without a URL'
 

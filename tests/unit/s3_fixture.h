@@ -56,8 +56,7 @@ static inline void begin(struct fixture *f, const struct reply *replies, size_t 
 					      .idle_timeout_s = 10,
 					      .proxy = (char *)"",
 					      .s3_endpoint = endpoint,
-					      .s3_region = (char *)"here-1",
-					      .s3_path_style = true};
+					      .s3_region = (char *)"here-1"};
 	setenv("AWS_ACCESS_KEY_ID", "the:key", 1);
 	setenv("AWS_SECRET_ACCESS_KEY", "the/secret", 1);
 	setenv("AWS_SESSION_TOKEN", "the+token", 1);

@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -148,10 +150,59 @@ static void test_s3(void **state)
 		{"brevis::s3://my-bucket.of_mine/a//b/", "s3://my-bucket.of_mine/a/b", LOCATION_S3,
 		 NULL, NULL, 0, "my-bucket.of_mine", "a/b"},
 		{"s3://b/a%20b/c", "s3://b/a%20b/c", LOCATION_S3, NULL, NULL, 0, "b", "a b/c"},
+		{"s3://b/a%3Fb?region=eu-1", "s3://b/a%3Fb", LOCATION_S3, NULL, NULL, 0, "b",
+		 "a?b"},
+		{"s3://b?endpoint=https%3a%2f%2fHost", "s3://b?endpoint=https://host", LOCATION_S3,
+		 NULL, NULL, 0, "b", ""},
+		{"s3://b/p?addressing=path&endpoint=http://localhost:80/a/",
+		 "s3://b/p?endpoint=http://localhost:80/a", LOCATION_S3, NULL, NULL, 0, "b", "p"},
 	};
 
 	(void)state;
 	ALL(cases);
+}
+
+static void test_s3_query(void **state)
+{
+	static const char whole[] =
+		"s3://b/a%20b?endpoint=https://host:9000&region=eu-1&addressing=virtual";
+	struct location location;
+	struct fault fault = {0};
+	char *url;
+
+	(void)state;
+	assert_int_equal(location_parse("brevis::s3://b//a%20b/?addressing=virtual&region=eu-1&"
+					"endpoint=HTTPS://Host:9000//",
+					NULL, &location, &fault),
+			 0);
+	assert_string_equal(location.s3_endpoint, "https://host:9000");
+	assert_string_equal(location.s3_region, "eu-1");
+	assert_string_equal(location.s3_addressing, "virtual");
+	assert_string_equal(location.text, "s3://b/a%20b?endpoint=https://host:9000");
+	url = location_url(&location);
+	assert_string_equal(url, whole);
+	location_release(&location);
+	free(url);
+
+	assert_int_equal(location_parse(whole, NULL, &location, &fault), 0);
+	url = location_url(&location);
+	assert_string_equal(url, whole);
+	location_release(&location);
+	free(url);
+
+	assert_int_equal(location_parse("s3://b?region=eu-1", NULL, &location, &fault), 0);
+	assert_null(location.s3_endpoint);
+	assert_null(location.s3_addressing);
+	url = location_url(&location);
+	assert_string_equal(url, "s3://b?region=eu-1");
+	location_release(&location);
+	free(url);
+
+	assert_int_equal(location_parse("dav+https://h/a", NULL, &location, &fault), 0);
+	url = location_url(&location);
+	assert_string_equal(url, "dav+https://h/a");
+	location_release(&location);
+	free(url);
 }
 
 static void assert_refused(const char *url, enum fault_kind kind, const char *why)
@@ -167,6 +218,66 @@ static void assert_refused(const char *url, enum fault_kind kind, const char *wh
 	assert_null(location.text);
 	assert_null(location.path);
 	assert_null(location.host);
+}
+
+/* What is said in clear goes no further than this machine. */
+static void test_s3_endpoints(void **state)
+{
+	static const char *const good[] = {
+		"https://s3.example.org",  "https://10.0.0.1:9000/door",
+		"https://[2001:db8::1]:1", "http://localhost",
+		"http://LOCALHOST:9000",   "http://127.0.0.1",
+		"http://127.3.2.1:80/a",   "http://[::1]",
+		"http://[::1]:9000",
+	};
+	static const struct {
+		const char *endpoint;
+		const char *why;
+	} bad[] = {
+		{"http://s3.example.org", "TLS"},
+		{"http://10.0.0.1", "TLS"},
+		{"http://[2001:db8::1]", "TLS"},
+		{"http://localhost.example.org", "TLS"},
+		{"http://127.0.0.1.example.org", "TLS"},
+		{"http://128.0.0.1", "TLS"},
+		{"HTTP://host", "TLS"},
+		{"", "no URL of a server"},
+		{"host", "no URL of a server"},
+		{"ftp://host", "no URL of a server"},
+		{"https://", "no URL of a server"},
+		{"https:///a", "no URL of a server"},
+		{"https://-h", "no URL of a server"},
+		{"https://ho st", "no URL of a server"},
+		{"https://h\\x", "no URL of a server"},
+		{"https://h:", "no URL of a server"},
+		{"https://h:0", "no URL of a server"},
+		{"https://h:65536", "no URL of a server"},
+		{"https://h:1x", "no URL of a server"},
+		{"https://[::1", "no URL of a server"},
+		{"https://[::1]x", "no URL of a server"},
+		{"https://[h]", "no URL of a server"},
+		{"https://me:hunter2@host", "no URL of a server"},
+		{"http://127.0.0.1@host", "no URL of a server"},
+		{"https://host?sig=hunter2", "no URL of a server"},
+		{"https://host%23a", "no URL of a server"},
+		{"https://host%0aX: y", "no URL of a server"},
+	};
+	struct fault fault = {0};
+	char url[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		struct location location;
+
+		snprintf(url, sizeof(url), "s3://b?endpoint=%s", good[i]);
+		if (location_parse(url, NULL, &location, &fault) != 0)
+			fail_msg("%s: %s", url, fault.cause);
+		location_release(&location);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(url, sizeof(url), "s3://b?endpoint=%s", bad[i].endpoint);
+		assert_refused(url, FAULT_LOCAL, bad[i].why);
+	}
 }
 
 static void test_refused(void **state)
@@ -216,6 +327,21 @@ static void test_refused(void **state)
 		{"s3:///a", FAULT_LOCAL, "bucket"},
 		{"s3://..", FAULT_LOCAL, "bucket"},
 		{"s3://host:8080/bucket", FAULT_LOCAL, "bucket"},
+		{"s3://b/p#f", FAULT_LOCAL, "fragment"},
+		{"s3://b?region=r#f", FAULT_LOCAL, "fragment"},
+		{"s3://b?", FAULT_LOCAL, "not known"},
+		{"s3://b?region", FAULT_LOCAL, "not known"},
+		{"s3://b?Region=r", FAULT_LOCAL, "not known"},
+		{"s3://b?region=r&", FAULT_LOCAL, "not known"},
+		{"s3://b?region=r&profile=x", FAULT_LOCAL, "not known"},
+		{"s3://b?region=%4", FAULT_LOCAL, "not known"},
+		{"s3://b?region=%00", FAULT_LOCAL, "not known"},
+		{"s3://b?region=r&region=r", FAULT_LOCAL, "twice"},
+		{"s3://b?region=", FAULT_LOCAL, "region"},
+		{"s3://b?region=eu/1", FAULT_LOCAL, "region"},
+		{"s3://b?region=eu%0a1", FAULT_LOCAL, "region"},
+		{"s3://b?addressing=sideways", FAULT_LOCAL, "addressing"},
+		{"sftp://host/a?endpoint=https://h", FAULT_LOCAL, "query"},
 	};
 
 	(void)state;
@@ -242,6 +368,13 @@ static void test_secrets(void **state)
 		"dav+https://host/a?sig=hunter2",
 		"brevis::sftp://me:hunter2@host/a",
 		"sftp://me:hunter2\t@host/a",
+		"s3://bucket?endpoint=https://me:hunter2@host",
+		"s3://bucket?endpoint=https://me%3Ahunter2%40host",
+		"s3://bucket?endpoint=https://host/%3Fsig=hunter2",
+		"s3://bucket?region=hunter2/",
+		"s3://bucket?addressing=hunter2",
+		"s3://bucket?X-Amz-Signature=hunter2",
+		"s3://bucket?hunter2",
 	};
 
 	(void)state;
@@ -264,6 +397,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_directories), cmocka_unit_test(test_sftp),
 		cmocka_unit_test(test_dav),         cmocka_unit_test(test_s3),
+		cmocka_unit_test(test_s3_query),    cmocka_unit_test(test_s3_endpoints),
 		cmocka_unit_test(test_refused),     cmocka_unit_test(test_secrets),
 	};
 

@@ -108,7 +108,10 @@ faults_of_content()
 	local all="$FIRST $CHECKPOINT $LAST" object key
 	F_URL=$STORE_URL
 
-	F_URL=$STORE_URL-elsewhere
+	case $STORE_URL in
+	*\?*) F_URL=${STORE_URL/\?/-elsewhere?} ;;
+	*) F_URL=$STORE_URL-elsewhere ;;
+	esac
 	must git -C "$F" config lfs.url "brevis::$F_URL"
 	push_all
 	fails 'no store' "$all" 'git brevis store init'
@@ -308,7 +311,7 @@ faults_of_s3()
 	fails 'no key' "$all" 'AWS_ACCESS_KEY_ID'
 	export AWS_ACCESS_KEY_ID=$SWIFT_KEY AWS_SECRET_ACCESS_KEY=$secret
 
-	F_URL=s3://no-such-bucket/team
+	F_URL=${STORE_URL/$STORE_BUCKET/no-such-bucket}
 	must git -C "$F" config lfs.url "brevis::$F_URL"
 	push_all
 	fails 'a bucket that is not there' "$all" bucket
@@ -324,7 +327,7 @@ faults_of_s3()
 	must git config --global brevis.s3.endpoint "http://127.0.0.1:$(free_port)"
 	push_all
 	fails 'no server' "$all" 'connect'
-	must git config --global brevis.s3.endpoint "$S3_ENDPOINT"
+	must git config --global --unset brevis.s3.endpoint
 	pushes 'a key that may write'
 }
 

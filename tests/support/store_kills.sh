@@ -11,7 +11,7 @@ PART_SIZE=65536
 # which end_kills tells.
 start_kills()
 {
-	local kind=$1 points=$2 work=$T/kills-$1/work proxy more=()
+	local kind=$1 points=$2 work=$T/kills-$1/work url proxy more=()
 	mkdir "$T/kills-$kind"
 	if [ -n "$OWN_MOUNTS" ]; then
 		small_disk "$T/kills-$kind" 40
@@ -33,30 +33,31 @@ start_kills()
 	must git -C "$work" push -q origin HEAD
 	must git -C "$work" config brevis.store.partSize "$PART_SIZE"
 	must git -C "$work" config lfs.transfer.maxretries 2
+	url=$STORE_URL
 	case $kind in
 	directory) more+=(--files "$STORE_DIR") ;;
 	sftp)
 		proxy=$(free_port)
 		sed "s/$SFTP_PORT/$proxy/" "$SFTP_DIR/known_hosts" >>"$SFTP_DIR/known_hosts.new"
 		cat "$SFTP_DIR/known_hosts.new" >>"$SFTP_DIR/known_hosts"
-		STORE_URL=${STORE_URL/$SFTP_PORT/$proxy}
+		url=${STORE_URL/$SFTP_PORT/$proxy}
 		more+=(--files "$STORE_DIR" --proxy "$proxy:$SFTP_PORT" --server "$SFTP_PID")
 		;;
 	dav)
 		proxy=$(free_port)
 		must git config --global "credential.http://127.0.0.1:$proxy.helper" "$DAV_DIR/helper"
-		STORE_URL=${STORE_URL/$DAV_PORT/$proxy}
+		url=${STORE_URL/$DAV_PORT/$proxy}
 		more+=(--files "$STORE_DIR" --proxy "$proxy:$DAV_PORT" --server "$DAV_PID")
 		;;
 	s3)
 		proxy=$(free_port)
-		must git -C "$work" config brevis.s3.endpoint "http://127.0.0.1:$proxy"
+		url=${STORE_URL/$SWIFT_PROXY_PORT/$proxy}
 		more+=(--files swift --proxy "$proxy:$SWIFT_PROXY_PORT")
 		export SWIFT_TOKEN SWIFT_URL=$S3_ENDPOINT/v1/AUTH_${SWIFT_KEY%%:*}/$STORE_BUCKET/team
 		;;
 	esac
-	must git -C "$work" config lfs.url "brevis::$STORE_URL"
-	PYTHONDONTWRITEBYTECODE=1 "$PYTHON" "$TOP/tests/support/store_kills.py" --url "$STORE_URL" --work "$work" --seed "$SEED" \
+	must git -C "$work" config lfs.url "brevis::$url"
+	PYTHONDONTWRITEBYTECODE=1 "$PYTHON" "$TOP/tests/support/store_kills.py" --url "$url" --work "$work" --seed "$SEED" \
 		--points "$points" --pushes "$3" "${more[@]}" >"$T/kills-$kind.log" 2>&1 &
 	_pids+=($!)
 	eval "_kills_$kind=$!"
@@ -79,7 +80,7 @@ end_kills()
 	is "$1: at every point" "$(grep -cE '^(not )?ok - [1-9]' "$T/kills-$1.log")" "$2"
 	# The network has ended: by the way that .lfsconfig says.
 	must git -C "$T/kills-$1/work" config --unset lfs.url
-	run in_dir "$T/kills-$1/work" env AWS_ENDPOINT_URL_S3="${S3_ENDPOINT:-}" git brevis store verify
+	run in_dir "$T/kills-$1/work" git brevis store verify
 	exits 0 "$1: every object of the store is good"
 	# Of lfs/tmp git-lfs itself takes care.
 	is "$1: nothing is left here of what came or was sent" \

@@ -150,8 +150,7 @@ use_store()
 		start_swift "$T/swift"
 		STORE_BUCKET=checkpoints
 		swift_bucket "$STORE_BUCKET"
-		STORE_URL=s3://$STORE_BUCKET/team
-		git config --global brevis.s3.endpoint "$S3_ENDPOINT"
+		STORE_URL=s3://$STORE_BUCKET/team?endpoint=$S3_ENDPOINT
 		;;
 	esac
 	git config --global lfs.transfer.maxretries 3
@@ -299,6 +298,11 @@ journey()
 	is 'store init names the store in .lfsconfig' \
 		"$(git config -f work/.lfsconfig lfs.url)" "brevis::$STORE_URL"
 	contains 'the store says what it is' "$(stored brevis-store.json)" version
+	run in_dir work git lfs env
+	contains 'git-lfs goes there' "$T/out" "Endpoint=brevis::$STORE_URL"
+	is 'and warns of nothing' "$RC $(cat "$T/err")" '0 '
+	run in_dir work git brevis env
+	contains 'env says so' "$T/out" "store (downloads of origin): $STORE_URL, by the agent brevis"
 	mkdir work/models work/stock
 	cp "$DEMO" work/models/demo.safetensors
 	cp "$DEMO" work/stock/model.safetensors

@@ -4,8 +4,8 @@
 # Transfers are stopped at seeded random points (store_kills.py), and what is left of them is looked
 # at. Sourced after stores.sh.
 
-# The least that a part may have, in the tests: files are small.
-PART_SIZE=65536
+# Files are small, and shall have parts.
+PART_SIZE=262144
 
 # start_kills KIND POINTS PUSHES: begins with a store of that kind; its verdicts go to a file of
 # which end_kills tells.

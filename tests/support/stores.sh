@@ -147,6 +147,8 @@ use_store()
 		# shellcheck source=swift.sh
 		. "$TOP/tests/support/swift.sh"
 		SWIFT_SECRET=swift-Secret+7/x
+		# Files are small in tests.
+		SWIFT_PART_MIN=65536
 		start_swift "$T/swift"
 		STORE_BUCKET=checkpoints
 		swift_bucket "$STORE_BUCKET"

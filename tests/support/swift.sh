@@ -11,6 +11,9 @@ SWIFT_SECRET=testing
 SWIFT_OTHER_KEY=test:stranger
 SWIFT_OTHER_SECRET=stranger
 
+# The least that a part of an upload but the last may have; as everywhere else, if nothing is said.
+SWIFT_PART_MIN=${SWIFT_PART_MIN:-5242880}
+
 # swift_is_here: whether all servers are installed; says what is missing otherwise.
 swift_is_here()
 {
@@ -115,13 +118,14 @@ _swift_proxy()
 		[filter:s3api]
 		use = egg:swift#s3api
 		storage_domain = localhost
-		min_segment_size = 1
+		min_segment_size = $SWIFT_PART_MIN
 		[filter:tempauth]
 		use = egg:swift#tempauth
 		user_${SWIFT_KEY/:/_} = $SWIFT_SECRET .admin
 		user_${SWIFT_OTHER_KEY/:/_} = $SWIFT_OTHER_SECRET
 		[filter:slo]
 		use = egg:swift#slo
+		rate_limit_under_size = 0
 	END
 }
 

@@ -5,8 +5,10 @@
  *   START --init--> READY --upload, download--> READY --terminate, end of input--> done
  *      \--init--> REFUSED: what init was answered with is the answer to all that follows
  *
- * A store is asked for its description before the first object. If that fails, all objects fail for
- * the same reason, at once: a host that does not answer is not tried for each of them.
+ * Only without a store is init refused. One that cannot be used (there are no credentials) is told
+ * of by each object, with its key. A store is asked for its description before the first object. If
+ * that fails, all objects fail for the same reason, at once: a host that does not answer is not
+ * tried for each of them.
  */
 #include "filter/agent/agent.h"
 
@@ -105,7 +107,7 @@ static int answer_fault(struct session *s, const struct agent_event *event,
 			const struct fault *fault)
 {
 	const char *oid = event->pointer.oid;
-	const char *store = s->transfer.store ? store_name(s->transfer.store) : NULL;
+	const char *store = s->has_location ? s->location.text : NULL;
 	char *where = NULL;
 	int result;
 
@@ -171,7 +173,9 @@ static int handle(struct session *s, const struct agent_event *event)
 	case AGENT_INIT:
 		if (s->has_begun)
 			return report_error("git-lfs began a second session with this agent");
-		result = agent_answer_init(s->out, begin(s, event) == 0 ? NULL : &s->fault);
+		/* With a store's name, each object can tell more. */
+		result = agent_answer_init(
+			s->out, begin(s, event) == 0 || s->has_location ? NULL : &s->fault);
 		break;
 	case AGENT_UPLOAD:
 	case AGENT_DOWNLOAD:

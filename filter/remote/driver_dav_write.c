@@ -164,15 +164,24 @@ static int whole_size(const struct upload *upload, uint64_t *size, struct fault 
 			 upload->key);
 }
 
-/* Asks the server whether it has all of the temporary; -1 with the fault if it does not say. */
+static int gone(const struct upload *upload, struct fault *fault)
+{
+	return fault_set(fault, FAULT_TRANSIENT, "check the server, then try again",
+			 "%s: what was uploaded has gone from %s", upload->key, upload->temporary);
+}
+
+/* Asks the server whether it has all of the temporary. Returns 0 if so, else -1 with the fault;
+ * *all is cleared if the server has said that it has less. */
 static int has_all(const struct upload *upload, bool *all, struct fault *fault)
 {
 	uint64_t size;
 	uint64_t kept;
 
-	if (whole_size(upload, &size, fault) ||
-	    dav_size(upload->dav, upload->temporary, &kept, fault))
+	*all = true;
+	if (whole_size(upload, &size, fault))
 		return -1;
+	if (dav_size(upload->dav, upload->temporary, &kept, fault))
+		return fault->kind == FAULT_ABSENT ? gone(upload, fault) : -1;
 	*all = kept == size;
 	if (*all)
 		return 0;
@@ -185,7 +194,7 @@ static int has_all(const struct upload *upload, bool *all, struct fault *fault)
  * some say so, some keep nothing of the body. */
 static int put_chunks(struct upload *upload, bool *refused, struct fault *fault)
 {
-	bool all = true;
+	bool all;
 	int result;
 
 	upload->request.feed_len = -1;
@@ -294,9 +303,7 @@ static int finish(const struct upload *upload, struct fault *fault)
 	if (result == 0 && response.status == 412)
 		forget(upload);
 	else if (result == 0 && (response.status == 404 || response.status == 409))
-		result = fault_set(fault, FAULT_TRANSIENT, NULL,
-				   "%s: what was uploaded has gone from %s", upload->key,
-				   upload->temporary);
+		result = gone(upload, fault);
 	else if (result == 0 && !dav_done(&response))
 		result = write_fault(&response, upload->key, fault);
 	http_response_release(&response);

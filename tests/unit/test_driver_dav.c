@@ -275,13 +275,17 @@ static void a_server_in_trouble(void **state)
 
 static void what_has_gone_is_sent_again(void **state)
 {
-	static const struct reply replies[] = {YES, NO(404), NO(405)};
+	static const struct reply replies[] = {YES, NO(404), NO(405), YES, NO(404)};
+	static const size_t sizes[] = {10, 3000000};
 	struct talk talk;
 
 	(void)state;
 	BEGIN(&talk, replies);
-	assert_int_equal(put(&talk, 10, true), -1);
-	assert_int_equal(talk.fault.kind, FAULT_TRANSIENT);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(put(&talk, sizes[i], true), -1);
+		assert_int_equal(talk.fault.kind, FAULT_TRANSIENT);
+		assert_non_null(strstr(talk.fault.cause, "has gone"));
+	}
 	hang_up(&talk);
 	release(&talk);
 }

@@ -84,6 +84,17 @@ static int begin(struct session *s, const struct agent_event *event)
 	return open_store(s, event);
 }
 
+static int answer_init(struct session *s, const struct agent_event *event)
+{
+	/* With a store's name, each object can tell more. */
+	if (begin(s, event) == 0 || s->has_location)
+		return agent_answer_init(s->out, NULL);
+	if (s->ws.repository)
+		transfer_log_add(repository_lfs_dir(s->ws.repository), "init",
+				 event->remote ? event->remote : "no remote", &s->fault);
+	return agent_answer_init(s->out, &s->fault);
+}
+
 static void end(struct session *s)
 {
 	hub_close(&s->hub);
@@ -173,9 +184,7 @@ static int handle(struct session *s, const struct agent_event *event)
 	case AGENT_INIT:
 		if (s->has_begun)
 			return report_error("git-lfs began a second session with this agent");
-		/* With a store's name, each object can tell more. */
-		result = agent_answer_init(
-			s->out, begin(s, event) == 0 || s->has_location ? NULL : &s->fault);
+		result = answer_init(s, event);
 		break;
 	case AGENT_UPLOAD:
 	case AGENT_DOWNLOAD:

@@ -149,6 +149,7 @@ static void test_no_store(void **state)
 static void test_refused(void **state)
 {
 	char *answers;
+	char *log;
 
 	(void)state;
 	arrange("https://example.org/lfs");
@@ -157,6 +158,9 @@ static void test_refused(void **state)
 	has(answers, "git brevis store init");
 	has(answers, COMPLETE(ONE) ",\"error\":{\"code\":3,");
 	free(answers);
+	log = get_text(".git/lfs/brevis/transfer.log");
+	has(log, "] init origin: no store: ");
+	free(log);
 	sh("git config lfs.url brevis::gopher://example.org/");
 	assert_int_equal(run(INIT("upload"), &answers), 0);
 	begins(answers, "{\"error\":{\"code\":9,\"message\":\"");

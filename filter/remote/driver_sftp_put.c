@@ -2,11 +2,15 @@
 /*
  * An upload over sftp: into tmp/OID.TOKEN, which is renamed when it is whole.
  *
+ * A connection that we lost may not be lost to the server: what it has of our requests it may carry
+ * out later, even that to make the file, or to empty it. So whatever begins from the beginning does
+ * it under a name that no request before it has; only a file that goes on keeps its name.
+ *
  * It goes on after an interruption where that file ends. A file that was begun here is written at
  * offsets; so if a connection that we lost writes on for a while, it writes what is right. One that
  * goes on appends, as libcurl and OpenSSH have it. Therefore it only begins when the file is seen
- * to grow no more, its size is looked at again before it gets its name, and a file that is given up
- * is removed before another of that name is begun.
+ * to grow no more, and before that gets its name it is seen once more to be no longer than it has
+ * to be.
  */
 #include "filter/remote/driver_sftp.h"
 
@@ -15,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 
 #include "core/base/digest.h"
@@ -30,8 +35,10 @@ struct passage {
 	struct sftp_store *store;
 	const struct driver_upload *upload;
 	struct fault *fault;
-	const char *temporary;
-	uint64_t part_wanted; /* for an upload that begins */
+	char temporary[SFTP_PATH_SIZE];
+	char token[17];             /* at the end of that; "": there is none yet */
+	char stale[SFTP_PATH_SIZE]; /* one that was given up, or "" */
+	uint64_t part_wanted;       /* for an upload that begins */
 	uint64_t part_size;
 	uint64_t base;    /* where this attempt began */
 	uint64_t at;      /* what was read of the feed, and went into .sum */
@@ -42,6 +49,30 @@ struct passage {
 	struct checksum64_stream *sum; /* of the block that .at is in */
 	uint8_t *chunk;
 };
+
+/* Names the temporary. */
+static void set_token(struct passage *passage, const char *token)
+{
+	const char *key = passage->upload->key;
+	const char *slash = strrchr(key, '/');
+
+	snprintf(passage->token, sizeof(passage->token), "%s", token);
+	snprintf(passage->temporary, sizeof(passage->temporary), "tmp/%s.%s",
+		 slash ? slash + 1 : key, passage->token);
+}
+
+/* Names one that nobody has named before. */
+static int set_new_token(struct passage *passage)
+{
+	char token[sizeof(passage->token)];
+	uint64_t random;
+
+	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return fault_set(passage->fault, FAULT_LOCAL, NULL, "no random number for a name");
+	snprintf(token, sizeof(token), "%016" PRIx64, random);
+	set_token(passage, token);
+	return 0;
+}
 
 static int feed_fault(struct fault *fault)
 {
@@ -197,13 +228,20 @@ static int same_here(struct passage *passage, uint64_t offset)
 	return 1;
 }
 
+/* Time for a connection that we lost to show that it still writes. */
+static void wait_to_settle(void)
+{
+	const struct timespec pause = {0, SETTLE_MS * 1000000L};
+
+	nanosleep(&pause, NULL);
+}
+
 /* The temporary must have stopped growing. 0, or -1 with a fault for another attempt. */
 static int settled(struct passage *passage, uint64_t expected)
 {
-	const struct timespec pause = {0, SETTLE_MS * 1000000L};
 	uint64_t size = 0;
 
-	nanosleep(&pause, NULL);
+	wait_to_settle();
 	if (sftp_stat(passage->store->sftp, passage->temporary, &size, NULL, passage->fault) != 0)
 		return -1;
 	if (size == expected)
@@ -271,6 +309,8 @@ static int check_size(const struct passage *passage)
 	struct fault ignored = {0};
 	uint64_t size = 0;
 
+	if (passage->base)
+		wait_to_settle();
 	if (sftp_stat(passage->store->sftp, passage->temporary, &size, NULL, passage->fault) != 0)
 		return -1;
 	if (size == passage->at)
@@ -284,11 +324,10 @@ static int check_size(const struct passage *passage)
 
 /* Sends what is left, and gives it its name. What fits in one block is not looked at again: the
  * server has acknowledged each byte, at its offset. */
-static int send_and_place(struct passage *passage, uint64_t offset, bool anew)
+static int send_and_place(struct passage *passage, uint64_t offset)
 {
 	struct sftp_store *store = passage->store;
-	const struct sftp_command remove = {
-		.verb = "rm", .path = passage->temporary, .may_fail = true};
+	const struct sftp_command remove = {.verb = "rm", .path = passage->stale, .may_fail = true};
 	bool small = feed_limit(passage->upload->feed) <= passage->part_size && offset == 0;
 	struct sftp_placing placing;
 	struct sftp_upload upload = {.path = passage->temporary,
@@ -299,7 +338,7 @@ static int send_and_place(struct passage *passage, uint64_t offset, bool anew)
 
 	sftp_placing_plan(store, passage->temporary, passage->upload->key, &placing);
 	upload.before = &remove;
-	upload.before_count = anew ? 1 : 0;
+	upload.before_count = *passage->stale ? 1 : 0;
 	upload.after = placing.commands;
 	upload.after_count = small ? placing.count : 0;
 	if (sftp_upload(store->sftp, &upload, passage->fault) != 0)
@@ -312,31 +351,46 @@ static int send_and_place(struct passage *passage, uint64_t offset, bool anew)
 	return 0;
 }
 
+/* Begins from the beginning. */
+static int begin(struct passage *passage)
+{
+	const struct driver_upload *upload = passage->upload;
+
+	*passage->stale = 0;
+	if (*passage->token)
+		memcpy(passage->stale, passage->temporary, sizeof(passage->stale));
+	if (set_new_token(passage) != 0)
+		return -1;
+	passage->part_size = passage->part_wanted;
+	/* Without blocks there is nothing to go on with. */
+	if (*passage->stale || feed_limit(upload->feed) > passage->part_size)
+		journal_begin(upload->journal, passage->token, passage->part_size);
+	return 0;
+}
+
 /* One attempt, from where the journal and the server say. */
 static int pass(struct passage *passage)
 {
 	struct journal *journal = passage->upload->journal;
-	uint64_t begun = journal_part_size(journal);
 	uint64_t offset = 0;
 	int found = 0;
 
 	passage->at = 0;
 	passage->base = 0;
 	passage->pending = false;
-	passage->part_size = begun ? begun : passage->part_wanted;
-	if (begun)
+	passage->part_size = journal_part_size(journal);
+	*passage->stale = 0;
+	set_token(passage, journal_note(journal));
+	if (*passage->token)
 		found = find_offset(passage, &offset);
 	if (found < 0)
 		return -1;
 	memset(passage->fault, 0, sizeof(*passage->fault));
 	if (found > 0)
 		return 0;
-	/* Without blocks there is nothing to go on with. */
-	if (offset == 0 && (begun || feed_limit(passage->upload->feed) > passage->part_size)) {
-		passage->part_size = passage->part_wanted;
-		journal_begin(journal, "", passage->part_size);
-	}
-	return send_and_place(passage, offset, begun && offset == 0);
+	if (offset == 0 && begin(passage) != 0)
+		return -1;
+	return send_and_place(passage, offset);
 }
 
 /* A second attempt if directories were missing. */
@@ -355,19 +409,29 @@ static int pass_twice(struct passage *passage)
 	return fault->kind == FAULT_ABSENT ? sftp_no_store(fault) : -1;
 }
 
+/* An attempt has failed: what it has left in the store is removed, or remembered. */
+static void leave(struct passage *passage)
+{
+	const struct sftp_command remove = {
+		.verb = "rm", .path = passage->temporary, .may_fail = true};
+	struct journal *journal = passage->upload->journal;
+	struct fault ignored = {0};
+
+	if (!*passage->token || *journal_note(journal))
+		return;
+	/* Of what nobody can go on with nothing is to be left on a full disk. */
+	if (passage->fault->kind == FAULT_NO_SPACE)
+		sftp_run(passage->store->sftp, &remove, 1, &ignored);
+	else if (passage->fault->kind == FAULT_TRANSIENT)
+		journal_begin(journal, passage->token, passage->part_size);
+}
+
 int sftp_put(void *state, const struct driver_upload *upload, struct fault *fault)
 {
 	struct sftp_store *store = (struct sftp_store *)state;
-	const char *name = strrchr(upload->key, '/');
-	char temporary[SFTP_PATH_SIZE];
-	struct passage passage = {
-		.store = store, .upload = upload, .fault = fault, .temporary = temporary};
-	const struct sftp_command remove = {.verb = "rm", .path = temporary, .may_fail = true};
-	struct fault ignored = {0};
+	struct passage passage = {.store = store, .upload = upload, .fault = fault};
 	int result = -1;
 
-	snprintf(temporary, sizeof(temporary), "tmp/%s.%s", name ? name + 1 : upload->key,
-		 journal_token(upload->journal));
 	passage.part_wanted =
 		upload->part_size > SFTP_ON_ITS_WAY ? upload->part_size : SFTP_ON_ITS_WAY;
 	passage.sum = checksum64_stream_new();
@@ -378,12 +442,11 @@ int sftp_put(void *state, const struct driver_upload *upload, struct fault *faul
 	}
 	result = pass_twice(&passage);
 	if (result != 0)
-		result = sftp_settle(store, temporary, upload->key, fault);
+		result = sftp_settle(store, passage.temporary, upload->key, fault);
 	if (result != 0 && fault->kind == FAULT_READ_ONLY)
 		sftp_diagnose(store->sftp, fault);
-	/* Of what nobody can go on with nothing is to be left on a full disk. */
-	if (result != 0 && fault->kind == FAULT_NO_SPACE && journal_part_size(upload->journal) == 0)
-		sftp_run(store->sftp, &remove, 1, &ignored);
+	if (result != 0)
+		leave(&passage);
 out:
 	checksum64_stream_free(passage.sum);
 	free(passage.chunk);

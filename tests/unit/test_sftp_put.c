@@ -202,6 +202,41 @@ static void test_other_content(void **state)
 	}
 }
 
+static char earlier[256];
+
+/* A request of the connection that was cut is carried out late: to make its file, or empty it. */
+static void make_earlier(const char *doing)
+{
+	if (strcmp(doing, "upload") != 0)
+		return;
+	assert_null(server_find(earlier));
+	assert_non_null(server_make(earlier, false));
+}
+
+/* What begins anew does so under a name that no earlier request can have meant. */
+static void test_other_name(void **state)
+{
+	static const size_t sizes[] = {1000, BIG};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct fault fault;
+
+		begin();
+		server.cut_after = 500;
+		assert_int_equal(put(sizes[i], false, &fault), -1);
+		assert_int_equal(fault.kind, FAULT_TRANSIENT);
+		snprintf(earlier, sizeof(earlier), "%s", server_temporary()->path);
+		server.cut_after = 0;
+		server.received = 0;
+		server.meddle = make_earlier;
+		assert_int_equal(put(sizes[i], false, &fault), 0);
+		assert_int_equal(server_find(KEY)->content.size, sizes[i]);
+		assert_memory_equal(server_find(KEY)->content.data, bytes, sizes[i]);
+		assert_string_equal(server_temporary()->path, earlier);
+	}
+}
+
 /* The file here is another by now, in a block that is not compared with the server's. */
 static void test_other_file(void **state)
 {
@@ -385,7 +420,7 @@ int main(void)
 		CASE(test_other_content), CASE(test_other_file),    CASE(test_still_growing),
 		CASE(test_grows_between), CASE(test_there_already), CASE(test_unanswered),
 		CASE(test_directories),   CASE(test_failures),      CASE(test_list),
-		CASE(test_create),
+		CASE(test_create),        CASE(test_other_name),
 	};
 
 	seed_init("test_sftp_put");

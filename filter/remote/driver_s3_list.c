@@ -220,6 +220,22 @@ static int read_page(struct s3 *s3, const struct s3_call *call, struct listing *
 			listing->doing, listing->fault);
 }
 
+/* Whether another page follows. A list that goes on nowhere, or for ever, is none to believe: what
+ * it lacks would pass for removed. */
+static int has_more(const struct listing *listing, char *const marks[2], bool *more)
+{
+	const char *next = listing->next;
+	bool same = next && marks[0] && strcmp(next, marks[0]) == 0 &&
+		    strcmp(listing->next_id ? listing->next_id : "", marks[1] ? marks[1] : "") == 0;
+
+	*more = listing->truncated && next && !same;
+	/* Parts that it lacks are merely sent again. */
+	if (*more || !listing->truncated || listing->each_part)
+		return 0;
+	return fault_set(listing->fault, FAULT_UNSUPPORTED, "use a server that offers this",
+			 "%s: the server does not say where its list goes on", listing->doing);
+}
+
 /* Reads all pages. The parameters from first on are those that say where a page begins: a token or
  * key, and an upload id. *gone may be NULL. */
 static int read_pages(struct s3 *s3, struct s3_call *call, size_t first, const char *const names[2],
@@ -236,7 +252,8 @@ static int read_pages(struct s3 *s3, struct s3_call *call, size_t first, const c
 		if (result != 0 && gone)
 			*gone = s3_answer_is(&answer, "NoSuchUpload");
 		s3_answer_release(&answer);
-		more = listing->truncated && listing->next;
+		if (result == 0)
+			result = has_more(listing, marks, &more);
 		free(marks[0]);
 		free(marks[1]);
 		marks[0] = listing->next;

@@ -42,6 +42,7 @@ struct multipart {
 	pthread_mutex_t mutex; /* over what follows */
 	size_t next;           /* part that nobody has taken */
 	bool stop;             /* no more parts: the end is there, or a fault */
+	bool gone;             /* the server does not know the upload any more */
 	char **etags; /* of parts that the server has, by number from 0; NULL: it has not */
 	size_t etag_count;
 	struct fault *fault;
@@ -158,6 +159,15 @@ static int note_part(struct multipart *m, const struct part *part, const char *e
 	return result == 0 ? 0 : fault_nomem(fault);
 }
 
+/* Someone has cleaned up. What the journal says is of no use any more, but other threads may still
+ * be reading it. */
+static void set_gone(struct multipart *m)
+{
+	pthread_mutex_lock(&m->mutex);
+	m->gone = true;
+	pthread_mutex_unlock(&m->mutex);
+}
+
 static int send_part(struct multipart *m, const struct part *part, struct fault *fault)
 {
 	const struct driver_upload *upload = m->upload;
@@ -178,8 +188,7 @@ static int send_part(struct multipart *m, const struct part *part, struct fault 
 	if (result == 0)
 		result = note_part(m, part, answer.http.etag, fault);
 	else if (s3_answer_is(&answer, "NoSuchUpload"))
-		/* Someone has cleaned up: the next attempt begins anew. */
-		journal_begin(upload->journal, "", 0);
+		set_gone(m);
 	s3_answer_release(&answer);
 	return result;
 }
@@ -292,6 +301,9 @@ static int send_parts(struct multipart *m)
 	lane(m);
 	while (running)
 		pthread_join(threads[--running], NULL);
+	/* The next attempt begins anew. */
+	if (m->gone)
+		journal_begin(m->upload->journal, "", 0);
 	return m->fault->kind == FAULT_NONE ? 0 : -1;
 }
 
@@ -402,6 +414,26 @@ static void list_etags(const struct multipart *m, uint64_t size, struct buffer *
 	put_text(out, "</CompleteMultipartUpload>");
 }
 
+static int take_completion(void *ctx, const char *path, const char *text)
+{
+	bool *confirmed = ctx;
+
+	(void)text;
+	*confirmed = *confirmed || strcmp(path, "CompleteMultipartUploadResult") == 0;
+	return 0;
+}
+
+/* Whether an answer says that the upload is complete. */
+static bool is_confirmed(const struct s3_answer *answer)
+{
+	const struct buffer *body = &answer->http.body;
+	struct fault ignored = {0};
+	bool confirmed = false;
+
+	return xml_read(body->data, body->size, take_completion, &confirmed, "", &ignored) == 0 &&
+	       confirmed;
+}
+
 /* A server that takes long answers "200 OK" at once, and says in the body how it went. */
 static int complete_once(struct multipart *m, const struct buffer *body, struct s3_answer *answer)
 {
@@ -414,9 +446,12 @@ static int complete_once(struct multipart *m, const struct buffer *body, struct 
 	int result = s3_perform(m->s3, &call, answer, m->fault);
 	char doing[FAULT_TEXT_SIZE / 2];
 
-	if (result != 0 ||
-	    !s3_error_read(answer->http.body.data, answer->http.body.size, &answer->error))
+	if (result != 0 || is_confirmed(answer))
 		return result;
+	if (!s3_error_read(answer->http.body.data, answer->http.body.size, &answer->error))
+		return fault_set(m->fault, FAULT_TRANSIENT, "check the server, then try again",
+				 "completion of %s: the server does not say that it is done",
+				 m->upload->key);
 	snprintf(doing, sizeof(doing), "completion of %s", m->upload->key);
 	return s3_error_fault(&answer->error, &answer->http, m->s3->place, doing, m->fault);
 }
@@ -446,6 +481,14 @@ static int complete(struct multipart *m, uint64_t size)
 
 /* ---- uploads --------------------------------------------------------------------------------- */
 
+/* Waits for the content to be proven. */
+static int wait_for_end(const struct multipart *m, uint64_t *size)
+{
+	if (feed_size(m->upload->feed, size) == 0)
+		return 0;
+	return fault_set(m->fault, FAULT_CANCELLED, NULL, "what was to be sent has failed");
+}
+
 static int put_parts(struct multipart *m)
 {
 	const struct driver_upload *upload = m->upload;
@@ -454,11 +497,10 @@ static int put_parts(struct multipart *m)
 	int result = begin(m);
 
 	if (result != 0)
-		return result < 0 ? -1 : 0;
+		return result < 0 ? -1 : wait_for_end(m, &size);
 	result = send_parts(m);
-	if (result == 0 && feed_size(upload->feed, &size) != 0)
-		result = fault_set(m->fault, FAULT_CANCELLED, NULL,
-				   "what was to be sent has failed");
+	if (result == 0)
+		result = wait_for_end(m, &size);
 	if (result == 0) {
 		/* What is there stays. Where the server knows how, completion makes sure of it. */
 		if (s3_size(m->s3, upload->key, &there, &ignored) != 0)

@@ -401,6 +401,25 @@ static void test_completed_nevertheless(void **state)
 	done(&f);
 }
 
+/* A success that does not say of what is none, unless the object is there. */
+static void test_completion_unconfirmed(void **state)
+{
+	static const struct reply replies[] = {INITIATED,
+					       SAYS(ETAG("a")),
+					       SAYS(ETAG("b")),
+					       SAYS(NOT_FOUND),
+					       BODY("200 OK", "<html></html>"),
+					       SAYS(NOT_FOUND)};
+	struct fixture f;
+
+	(void)state;
+	BEGIN(&f, replies);
+	assert_int_equal(put(&f, "abcdef"), -1);
+	assert_int_equal(f.fault.kind, FAULT_TRANSIENT);
+	end(&f);
+	done(&f);
+}
+
 /* It is there by the time that its parts are: it stays, and the parts go. */
 static void test_there_already(void **state)
 {
@@ -491,6 +510,7 @@ int main(void)
 		SANDBOX_TEST(test_slow_down),
 		SANDBOX_TEST(test_completion_fails),
 		SANDBOX_TEST(test_completed_nevertheless),
+		SANDBOX_TEST(test_completion_unconfirmed),
 		SANDBOX_TEST(test_there_already),
 		SANDBOX_TEST(test_bad_content),
 		SANDBOX_TEST(test_smaller_now),

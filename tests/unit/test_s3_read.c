@@ -157,6 +157,33 @@ static void test_list(void **state)
 	done(&f);
 }
 
+/* A list that goes on nowhere, or for ever, is none: what it lacks would pass for removed. */
+static void test_list_without_end(void **state)
+{
+	static const struct reply replies[] = {
+		BODY("200 OK",
+		     "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>"),
+		BODY("200 OK", "<ListBucketResult><IsTruncated>true</IsTruncated>"
+			       "<NextContinuationToken>a</NextContinuationToken>"
+			       "</ListBucketResult>"),
+		BODY("200 OK", "<ListBucketResult><IsTruncated>true</IsTruncated>"
+			       "<NextContinuationToken>a</NextContinuationToken>"
+			       "</ListBucketResult>")};
+	struct listed listed = {0};
+	struct fixture f;
+
+	(void)state;
+	BEGIN(&f, replies);
+	for (int i = 0; i < 2; i++) {
+		f.fault = (struct fault){0};
+		assert_int_equal(driver_s3.list(f.driver, false, note_entry, &listed, &f.fault),
+				 -1);
+		assert_int_equal(f.fault.kind, FAULT_UNSUPPORTED);
+	}
+	end(&f);
+	done(&f);
+}
+
 static int remove_entry(void *ctx, const struct store_entry *entry)
 {
 	struct fixture *f = ctx;
@@ -251,9 +278,13 @@ static void test_put_bytes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SANDBOX_TEST(test_put_bytes), SANDBOX_TEST(test_size),
-		SANDBOX_TEST(test_read),      SANDBOX_TEST(test_create),
-		SANDBOX_TEST(test_list),      SANDBOX_TEST(test_incomplete_uploads),
+		SANDBOX_TEST(test_put_bytes),
+		SANDBOX_TEST(test_size),
+		SANDBOX_TEST(test_read),
+		SANDBOX_TEST(test_create),
+		SANDBOX_TEST(test_list),
+		SANDBOX_TEST(test_list_without_end),
+		SANDBOX_TEST(test_incomplete_uploads),
 		SANDBOX_TEST(test_remove),
 	};
 

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Transfers that are stopped at seeded random points, and what must hold after each of them.
 
-usage: store_kills.py --url URL --files DIR|swift --work REPO --points N [option...]
+usage: store_kills.py --url URL --files DIR|swift --work REPO --objects DIR --points N
+                      [option...]
 
+--objects DIR          for the files that travel
 --seed N               of all that is random
 --proxy PORT:TARGET    the URL leads to this port, which is passed on to that one, and cut
 --server PID           children of it are killed
@@ -60,10 +62,11 @@ def tensors(rng, size):
 
 
 def make_objects(rng, folder):
-    """Small files of all kinds: stored as they are, compressed, empty."""
+    """Files of both kinds, stored as they are and compressed. The largest are large enough to go on
+    with where an upload over sftp has stopped: it remembers no less than 4 MiB."""
     os.makedirs(folder, exist_ok=True)
-    contents = [rng.randbytes(n) for n in (1, 100 * KIB, 700 * KIB, 4096 * KIB - 1)]
-    contents += [tensors(rng, n) for n in (150 * KIB, 1500 * KIB)]
+    contents = [rng.randbytes(n) for n in (1, 100 * KIB, 700 * KIB, 4096 * KIB - 1, 13000 * KIB)]
+    contents += [tensors(rng, n) for n in (150 * KIB, 1500 * KIB, 14000 * KIB)]
     objects = []
     for content in contents:
         oid = hashlib.sha256(content).hexdigest()
@@ -129,7 +132,7 @@ class Kills:
         self.rng = random.Random(options.seed)
         self.work = options.work
         self.files = SwiftFiles() if options.files == "swift" else DirectoryFiles(options.files)
-        self.objects = make_objects(self.rng, options.work + ".objects")
+        self.objects = make_objects(self.rng, options.objects)
         self.proxy = CutProxy(*map(int, options.proxy.split(":"))) if options.proxy else None
         self.usual = {}  # seconds of an undisturbed transfer, by operation and object
         self.failures = 0
@@ -312,7 +315,7 @@ class Kills:
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__, add_help=False)
-    for name in ("--url", "--files", "--work"):
+    for name in ("--url", "--files", "--work", "--objects"):
         parser.add_argument(name, required=True)
     for name in ("--proxy", "--store-disk", "--work-disk"):
         parser.add_argument(name)

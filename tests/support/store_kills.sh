@@ -14,12 +14,12 @@ start_kills()
 	local kind=$1 points=$2 work=$T/kills-$1/work url proxy more=()
 	mkdir "$T/kills-$kind"
 	if [ -n "$OWN_MOUNTS" ]; then
-		small_disk "$T/kills-$kind" 40
+		small_disk "$T/kills-$kind" 64
 		more+=(--work-disk "$T/kills-$kind")
 	fi
 	# Swift needs more room than that to start.
 	if [ -n "$OWN_MOUNTS" ] && [ "$kind" != s3 ]; then
-		small_disk "$T/$kind" 40
+		small_disk "$T/$kind" 80
 		more+=(--store-disk "$T/$kind")
 	fi
 	use_store "$kind"
@@ -57,7 +57,8 @@ start_kills()
 		;;
 	esac
 	must git -C "$work" config lfs.url "brevis::$url"
-	PYTHONDONTWRITEBYTECODE=1 "$PYTHON" "$TOP/tests/support/store_kills.py" --url "$url" --work "$work" --seed "$SEED" \
+	PYTHONDONTWRITEBYTECODE=1 "$PYTHON" "$TOP/tests/support/store_kills.py" --url "$url" \
+		--work "$work" --objects "$T/objects-$kind" --seed "$SEED" \
 		--points "$points" --pushes "$3" "${more[@]}" >"$T/kills-$kind.log" 2>&1 &
 	_pids+=($!)
 	eval "_kills_$kind=$!"

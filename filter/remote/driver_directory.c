@@ -51,6 +51,26 @@ char *directory_path(const struct directory *directory, const char *key)
 	return path;
 }
 
+int directory_open_above(const struct directory *directory, const char *key)
+{
+	const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+	char *path = directory_path(directory, key);
+	char *at = path ? path + strlen(directory->root) + 1 : NULL;
+	int fd = path ? open(*directory->root ? directory->root : "/", flags) : -1;
+	char *slash;
+
+	while (fd >= 0 && (slash = strchr(at, '/')) != NULL) {
+		int above = fd;
+
+		*slash = 0;
+		fd = openat(above, at, flags | O_NOFOLLOW);
+		at = slash + 1;
+		close(above);
+	}
+	free(path);
+	return fd;
+}
+
 bool directory_is_there(const struct directory *directory)
 {
 	struct stat st;
@@ -189,18 +209,15 @@ static int directory_read(void *state, const char *key, uint64_t offset, uint64_
 static int directory_remove(void *state, const struct store_entry *entry, struct fault *fault)
 {
 	const struct directory *directory = state;
-	char *path = directory_path(directory, entry->key);
-	int rc;
+	int dir = directory_open_above(directory, entry->key);
+	int rc = dir < 0 ? -1 : unlinkat(dir, strrchr(entry->key, '/') + 1, 0);
+	int error = errno;
 
-	if (!path)
-		return fault_nomem(fault);
-	rc = unlink(path);
-	if (rc != 0 && (errno == ENOENT || errno == ENOTDIR) && directory_is_there(directory))
-		rc = 0;
-	if (rc != 0)
-		rc = directory_write_fault(directory, entry->key, errno, fault);
-	free(path);
-	return rc;
+	if (dir >= 0)
+		close(dir);
+	if (rc == 0 || ((error == ENOENT || error == ENOTDIR) && directory_is_there(directory)))
+		return 0;
+	return directory_write_fault(directory, entry->key, error, fault);
 }
 
 const struct driver driver_directory = {

@@ -17,6 +17,13 @@ struct directory {
 /** The path of a key. NULL when memory is short; the caller frees it. */
 char *directory_path(const struct directory *directory, const char *key);
 
+/**
+ * Opens the directory that a key is in, as a place (O_PATH). No link below the store's own
+ * directory is followed: whoever may write there could lead what lists or removes files to those of
+ * others. Returns -1 with errno, ENOTDIR for a link.
+ */
+int directory_open_above(const struct directory *directory, const char *key);
+
 /** True if the store's own directory is there. */
 bool directory_is_there(const struct directory *directory);
 

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "filter/remote/driver_directory.h"
 
-#define OID_SIZE 64
+#define OID_SIZE   64
+#define TOKEN_SIZE 16
 
 /* What is being listed. */
 struct listing {
@@ -60,6 +62,42 @@ static bool is_object(const char *key, const char *name)
 	       strncmp(name + 2, at + 3, 2) == 0;
 }
 
+/* True if a file of tmp has the name of an upload: of an object or the description, a token. */
+static bool is_temporary(const char *name)
+{
+	const char *token = strrchr(name, '.');
+	size_t len = token ? (size_t)(token - name) : 0;
+
+	if (!token || !is_hex(token + 1, TOKEN_SIZE))
+		return false;
+	return (len == OID_SIZE && strspn(name, "0123456789abcdef") == len) ||
+	       (len == strlen(STORE_DESCRIPTION) && strncmp(name, STORE_DESCRIPTION, len) == 0);
+}
+
+/* Opens a directory to be read; as directory_open_above. */
+static DIR *open_below(const struct directory *directory, const char *key)
+{
+	char *inside;
+	int fd = -1;
+	int place;
+	DIR *dir;
+
+	if (asprintf(&inside, "%s/.", key) < 0) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	place = directory_open_above(directory, inside);
+	free(inside);
+	if (place < 0)
+		return NULL;
+	fd = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir && fd >= 0)
+		close(fd);
+	close(place);
+	return dir;
+}
+
 /* What does not belong there is passed over. */
 static int list_one(const struct listing *listing, int dir_fd, const char *key, const char *name,
 		    unsigned depth)
@@ -68,7 +106,8 @@ static int list_one(const struct listing *listing, int dir_fd, const char *key, 
 	int rc = 0;
 
 	if (name[0] == '.' || (depth < FILES && !is_hex(name, 2)) ||
-	    (depth == FILES && !is_object(key, name)))
+	    (depth == FILES && !is_object(key, name)) ||
+	    (depth == TEMPORARIES && !is_temporary(name)))
 		return 0;
 	if (asprintf(&path, "%s/%s", key, name) < 0)
 		return fault_nomem(listing->fault);
@@ -82,15 +121,17 @@ static int list_one(const struct listing *listing, int dir_fd, const char *key, 
 
 static int list_in(const struct listing *listing, const char *key, unsigned depth)
 {
-	char *path = directory_path(listing->directory, key);
-	DIR *dir = path ? opendir(path) : NULL;
-	int error = path ? errno : ENOMEM;
+	const struct directory *directory = listing->directory;
+	DIR *dir = open_below(directory, key);
+	int error = errno;
 	struct dirent *entry;
 	int rc = 0;
 
-	free(path);
+	if (!dir && error == ENOTDIR && !strchr(key, '/') && directory_is_there(directory))
+		return fault_set(listing->fault, FAULT_DAMAGED, "put a directory in its place",
+				 "%s/%s is no directory", directory->root, key);
 	/* It may have gone meanwhile, or be something that is none of ours. */
-	if (!dir && (error == ENOENT || error == ENOTDIR) && directory_is_there(listing->directory))
+	if (!dir && (error == ENOENT || error == ENOTDIR) && directory_is_there(directory))
 		return 0;
 	if (!dir)
 		return directory_read_fault(listing->directory, key, error, listing->fault);

@@ -228,13 +228,35 @@ static void test_list(void **state)
 	assert_int_equal(access(PATH, F_OK), -1);
 }
 
+/* Links lead nowhere: what is behind them is not the store's, and stays. */
+static void test_list_links(void **state)
+{
+	struct store_entry entry = {.oid = OID, .key = KEY};
+	struct seen seen = {.stop_at = 0};
+
+	(void)state;
+	sh("mkdir -p other/ab/cd && echo theirs >other/ab/cd/" OID " && touch store/tmp/letter");
+	sh("ln -s ../../other/ab store/objects/ab");
+	assert_int_equal(driver->list(store, false, see, &seen, &fault), 0);
+	assert_int_equal(driver->list(store, true, see, &seen, &fault), 0);
+	assert_int_equal(seen.count, 0);
+	assert_int_equal(driver->remove(store, &entry, &fault), 0);
+	sh("rm -r store/objects store/tmp && ln -s ../other store/objects && ln -s .. store/tmp");
+	assert_fault(driver->list(store, false, see, &seen, &fault), FAULT_DAMAGED);
+	assert_fault(driver->list(store, true, see, &seen, &fault), FAULT_DAMAGED);
+	assert_int_equal(driver->remove(store, &entry, &fault), 0);
+	assert_int_equal(seen.count, 0);
+	assert_file("other/ab/cd/" OID, "theirs\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		DIRECTORY_TEST(test_read),     DIRECTORY_TEST(test_no_files),
-		DIRECTORY_TEST(test_missing),  DIRECTORY_TEST(test_tidied),
-		DIRECTORY_TEST(test_create),   DIRECTORY_TEST(test_read_only),
-		DIRECTORY_TEST(test_no_space), DIRECTORY_TEST(test_list),
+		DIRECTORY_TEST(test_read),       DIRECTORY_TEST(test_no_files),
+		DIRECTORY_TEST(test_missing),    DIRECTORY_TEST(test_tidied),
+		DIRECTORY_TEST(test_create),     DIRECTORY_TEST(test_read_only),
+		DIRECTORY_TEST(test_no_space),   DIRECTORY_TEST(test_list),
+		DIRECTORY_TEST(test_list_links),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -372,7 +372,14 @@ struct list {
 static int add_entry(void *ctx, const struct store_entry *entry)
 {
 	struct buffer *entries = &((struct list *)ctx)->entries;
+	char key[KEY_SIZE];
 
+	/* An object that is elsewhere is none: nobody would find it there. */
+	if (entry->oid) {
+		make_key(key, entry->oid);
+		if (strcmp(key, entry->key) != 0)
+			return 0;
+	}
 	buffer_u8(entries, entry->oid != NULL);
 	buffer_le64(entries, entry->size);
 	buffer_le64(entries, (uint64_t)entry->modified);

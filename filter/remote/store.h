@@ -83,8 +83,11 @@ struct store_entry {
 	int64_t modified; /* seconds since 1970, 0 if it cannot be told */
 };
 
-/** Calls each for every object, in no particular order; then, if temporaries is set, for what is
- * incomplete. A nonzero result of each ends it: FAULT_CANCELLED. */
+/**
+ * Calls each for every object, in no particular order; then, if temporaries is set, for what is
+ * incomplete. A nonzero result of each ends it: FAULT_CANCELLED. Memory is needed for all of one
+ * kind at a time, about 100 bytes each: 100 MB for a million objects.
+ */
 int store_each(struct store *store, bool temporaries,
 	       int (*each)(void *ctx, const struct store_entry *entry), void *ctx,
 	       struct fault *fault);

@@ -229,13 +229,17 @@ static inline int faulty_list(void *state, bool temporaries,
 	bool fail = fails(out);
 
 	(void)state;
-	for (size_t i = 0; i < 10; i++) {
-		char key[16];
+	for (size_t i = 0; i < 11; i++) {
+		char key[96];
 		struct store_entry entry = {.key = key, .size = i, .modified = -(int64_t)i};
 
-		snprintf(key, sizeof(key), "%s/%zu", temporaries ? "tmp" : "objects", i);
+		/* The last object is not where it belongs. */
+		if (temporaries)
+			snprintf(key, sizeof(key), "tmp/%zu", i);
+		else
+			snprintf(key, sizeof(key), "objects/00/%s/%064zu", i < 10 ? "00" : "01", i);
 		if (!temporaries)
-			entry.oid = key + 8;
+			entry.oid = strrchr(key, '/') + 1;
 		if (fail && i == faulty.yields)
 			return -1;
 		if (each(ctx, &entry) != 0)

@@ -443,36 +443,58 @@ static void *fail_later(void *ctx)
 	return NULL;
 }
 
+static void put_and_fail(struct fixture *f, struct journal *journal, uint64_t size)
+{
+	struct feed *feed;
+	pthread_t thread;
+	int fd;
+
+	put_text("content", "abcdef");
+	fd = open("content", O_RDONLY | O_CLOEXEC);
+	feed = feed_new(fd, 6);
+	feed_grow(feed, size);
+	assert_int_equal(pthread_create(&thread, NULL, fail_later, feed), 0);
+	assert_int_equal(driver_s3.put(f->driver,
+				       &(struct driver_upload){KEY, feed, journal, 4, 1, count, f},
+				       &f->fault),
+			 -1);
+	pthread_join(thread, NULL);
+	assert_int_equal(f->fault.kind, FAULT_CANCELLED);
+	feed_free(feed);
+	close(fd);
+}
+
 static void test_bad_content(void **state)
 {
 	static const struct reply replies[] = {INITIATED, SAYS(ETAG("a")),
 					       SAYS("HTTP/1.1 204 Gone\r\n\r\n")};
 	struct journal *journal = journal_open(".", "store", KEY);
 	struct fixture f;
-	struct feed *feed;
-	pthread_t thread;
-	int fd;
 
 	(void)state;
 	BEGIN(&f, replies);
-	put_text("content", "abcdef");
-	fd = open("content", O_RDONLY | O_CLOEXEC);
-	feed = feed_new(fd, 6);
-	feed_grow(feed, 5);
-	assert_int_equal(pthread_create(&thread, NULL, fail_later, feed), 0);
-	assert_int_equal(driver_s3.put(f.driver,
-				       &(struct driver_upload){KEY, feed, journal, 4, 1, count, &f},
-				       &f.fault),
-			 -1);
-	pthread_join(thread, NULL);
-	assert_int_equal(f.fault.kind, FAULT_CANCELLED);
+	put_and_fail(&f, journal, 5);
 	assert_string_equal(journal_note(journal), "");
 	assert_null(journal_part(journal, 0));
 	journal_close(journal);
-	feed_free(feed);
-	close(fd);
 	end(&f);
 	ASKED(&f, 2, "DELETE " URL_KEY "?uploadId=id ");
+	done(&f);
+}
+
+/* That the object is there already does not make bad content pass for sent. */
+static void test_bad_content_there(void **state)
+{
+	static const struct reply replies[] = {ERROR("404 Not Found", "NoSuchUpload"),
+					       SAYS(OK_HEAD(6))};
+	struct journal *journal = remembering("a");
+	struct fixture f;
+
+	(void)state;
+	BEGIN(&f, replies);
+	put_and_fail(&f, journal, 6);
+	journal_end(journal);
+	end(&f);
 	done(&f);
 }
 
@@ -513,6 +535,7 @@ int main(void)
 		SANDBOX_TEST(test_completion_unconfirmed),
 		SANDBOX_TEST(test_there_already),
 		SANDBOX_TEST(test_bad_content),
+		SANDBOX_TEST(test_bad_content_there),
 		SANDBOX_TEST(test_smaller_now),
 	};
 

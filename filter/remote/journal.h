@@ -45,7 +45,8 @@ uint64_t journal_part_size(const struct journal *journal);
  * its bytes. */
 void journal_add(struct journal *journal, size_t i, const char *digest);
 
-/** The digest of part i, or NULL if it was not sent. */
+/** The digest of part i, or NULL if it was not sent. It lasts until that part is added again, or
+ * journal_begin: no other thread may do either meanwhile. */
 const char *journal_part(const struct journal *journal, size_t i);
 
 #endif

@@ -78,8 +78,8 @@ static void test_error_bodies(void **state)
 		"<html><body>403 Forbidden</body></html>",
 		"<Error><Message>no code</Message></Error>",
 		"<Error><Code>Cut</Code>",
-		"<CompleteMultipartUploadResult><Error><Code>Inner</Code></Error>"
-		"</CompleteMultipartUploadResult>",
+		("<CompleteMultipartUploadResult><Error><Code>Inner</Code></Error>"
+		 "</CompleteMultipartUploadResult>"),
 	};
 	struct s3_error error;
 	size_t i;

@@ -181,6 +181,12 @@ class Kills:
         os.remove(path)
         return []
 
+    def sweep(self):
+        """What git-lfs does with its temporary files, when they are an hour old."""
+        folder = os.path.join(self.work, ".git", "lfs", "tmp")
+        for name in os.listdir(folder) if os.path.isdir(folder) else ():
+            os.remove(os.path.join(folder, name))
+
     def undisturbed(self, operation, what):
         began = time.monotonic()
         found = self.complaints(operation, what, *self.transfer(operation, what), True)
@@ -306,6 +312,7 @@ class Kills:
             found += self.undisturbed("upload", what) + self.undisturbed("download", what)
         self.tell(0, "undisturbed", found + self.files.bad())
         for number in range(1, self.options.points + 1):
+            self.sweep()
             if number <= self.options.pushes:
                 self.push_point(number)
             else:

@@ -346,12 +346,12 @@ void sftp_free(struct sftp *sftp)
 	free(sftp);
 }
 
-int sftp_stat(struct sftp *sftp, const char *path, uint64_t *size, int64_t *modified,
-	      struct fault *fault)
+/* Asks once. *size is -1 if libcurl knows none. */
+static int ask_size(struct sftp *sftp, const char *path, curl_off_t *size, int64_t *modified,
+		    struct fault *fault)
 {
 	struct sftp_request request = {
 		.sftp = sftp, .doing = "looking for", .path = path, .fault = fault};
-	curl_off_t length = -1;
 	curl_off_t changed = -1;
 	int result = sftp_request_begin(&request);
 
@@ -362,14 +362,27 @@ int sftp_stat(struct sftp *sftp, const char *path, uint64_t *size, int64_t *modi
 		result = sftp_request_perform(&request);
 	}
 	if (result == 0) {
-		curl_easy_getinfo(request.handle, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+		curl_easy_getinfo(request.handle, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, size);
 		curl_easy_getinfo(request.handle, CURLINFO_FILETIME_T, &changed);
-		/* Of an empty file libcurl knows no size. */
-		*size = length > 0 ? (uint64_t)length : 0;
 		if (modified)
 			*modified = changed > 0 ? (int64_t)changed : 0;
 	}
 	sftp_request_end(&request);
+	return result;
+}
+
+int sftp_stat(struct sftp *sftp, const char *path, uint64_t *size, int64_t *modified,
+	      struct fault *fault)
+{
+	curl_off_t length = -1;
+	int result = ask_size(sftp, path, &length, modified, fault);
+
+	/* Of an empty file libcurl knows no size; nor of one whose server was gone before it said
+	 * it, which is no failure to libcurl. Then another request is one. */
+	if (result == 0 && length <= 0)
+		result = ask_size(sftp, path, &length, modified, fault);
+	if (result == 0)
+		*size = length > 0 ? (uint64_t)length : 0;
 	return result;
 }
 

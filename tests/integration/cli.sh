@@ -455,6 +455,7 @@ must git config lfs.customtransfer.multipart.path other-agent
 must git config lfs.customtransfer.multipart.args '--token secret-token'
 must git config lfs.https://somebody:secret-token@example.invalid/.standalonetransferagent other
 run git brevis env
+# shellcheck disable=SC2016 # backquotes are those of the messages
 contains 'env tells of foreign agents' "$T/out" \
 	'lfs.customtransfer.multipart.path = "other-agent" (not what `git brevis install --multipart` sets)'
 contains 'and for which URLs they are' "$T/out" 'agent for https://***@example.invalid/: other'
@@ -472,6 +473,7 @@ must git config lfs.brevis::.standalonetransferagent ''
 run git brevis env
 is 'and no secrets' "$RC $(grep -c secret-token "$T/out")" '0 0'
 contains 'but what is wrong with a URL' "$T/out" 'store (uploads of origin): refused: dav+https://'
+# shellcheck disable=SC2016 # backquotes are those of the messages
 contains 'and that nobody would bring it there' "$T/out" \
 	'sftp://host.invalid/store, by nobody: run `git brevis install`'
 rm .lfsconfig

@@ -114,7 +114,7 @@ uninstall:
 
 .PHONY: format
 format:
-	clang-format -i core/*.[ch] core/*/*.[ch] filter/*.[ch] tests/unit/*.[ch] scripts/*.[ch]
+	clang-format -i core/*.[ch] core/*/*.[ch] filter/*.[ch] filter/*/*.[ch] tests/unit/*.[ch] scripts/*.[ch]
 
 .PHONY: clean
 clean:

@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
+
+#include "filter/token.h"
 
 int cache_directory_open(const char *path)
 {
@@ -118,14 +119,14 @@ static int write_all(int fd, const uint8_t *data, size_t len)
 int cache_file_write(int dir_fd, const char *name, const void *data, size_t len)
 {
 	char temporary[32];
-	uint64_t random;
+	char token[TOKEN_SIZE + 1];
 	int failed;
 	int error;
 	int fd;
 
-	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+	if (token_make(token) != 0)
 		return -1;
-	snprintf(temporary, sizeof(temporary), "new-%016" PRIx64, random);
+	snprintf(temporary, sizeof(temporary), "new-%s", token);
 	fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return -1;

@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "filter/interrupt.h"
 #include "filter/report.h"
 #include "filter/stream.h"
+#include "filter/token.h"
 
 struct object_store {
 	char *dir; /* Git LFS's own, which holds objects and tmp */
@@ -275,12 +275,12 @@ static int create_temporary(const struct object_store *store, char **path)
 
 	*path = NULL;
 	for (attempt = 0; attempt < 100; attempt++) {
-		uint64_t random;
+		char token[TOKEN_SIZE + 1];
 
-		if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		if (token_make(token) != 0)
 			return -1;
 		free(*path);
-		if (asprintf(path, "%s/tmp/brevis-%016" PRIx64, store->dir, random) < 0) {
+		if (asprintf(path, "%s/tmp/brevis-%s", store->dir, token) < 0) {
 			*path = NULL;
 			errno = ENOMEM;
 			return -1;

@@ -3,17 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "filter/interrupt.h"
 #include "filter/report.h"
 #include "filter/stream.h"
+#include "filter/token.h"
 
 #define BUFFER_SIZE (256 * 1024)
 
@@ -65,11 +64,10 @@ static int open_temporary(struct output_file *output, mode_t mode)
 {
 	const char *slash = strrchr(output->path, '/');
 	int dir_len = slash ? (int)(slash + 1 - output->path) : 0;
-	uint64_t random;
+	char token[TOKEN_SIZE + 1];
 
-	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random) ||
-	    asprintf(&output->temporary, "%.*s.brevis-%016" PRIx64 ".tmp", dir_len, output->path,
-		     random) < 0) {
+	if (token_make(token) != 0 ||
+	    asprintf(&output->temporary, "%.*s.brevis-%s.tmp", dir_len, output->path, token) < 0) {
 		output->temporary = NULL;
 		return fail(output, errno);
 	}

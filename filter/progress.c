@@ -8,10 +8,10 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/base/escape.h"
+#include "filter/clock.h"
 #include "filter/progress_text.h"
 
 /* Nothing is shown of work that is done before that. */
@@ -36,15 +36,7 @@ enum mode {
 	MODE_LINES     /* line after line */
 };
 
-static uint64_t monotonic_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-uint64_t (*progress_clock)(void) = monotonic_ms;
+uint64_t (*progress_clock)(void) = clock_ms;
 
 /* All of this belongs to who holds the lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

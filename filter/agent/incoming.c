@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "filter/cache_file.h"
 #include "filter/interrupt.h"
 #include "filter/stream.h"
+#include "filter/token.h"
 
 #define PART_SUFFIX ".part"
 
@@ -64,12 +64,12 @@ static int rename_below(const char *from, const char *to)
 /* A name in <lfs dir>/tmp that nobody has. NULL when memory is short. */
 static char *choose_name(const char *lfs_dir)
 {
-	uint64_t random;
+	char token[TOKEN_SIZE + 1];
 	char *path;
 
-	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+	if (token_make(token) != 0)
 		return NULL;
-	if (asprintf(&path, "%s/tmp/brevis-%016" PRIx64, lfs_dir, random) < 0)
+	if (asprintf(&path, "%s/tmp/brevis-%s", lfs_dir, token) < 0)
 		return NULL;
 	return path;
 }

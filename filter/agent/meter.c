@@ -2,19 +2,11 @@
 #include "filter/agent/meter.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "filter/agent/protocol.h"
+#include "filter/clock.h"
 
 #define INTERVAL_MS 100
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 static void tell(struct meter *meter, uint64_t done)
 {
@@ -28,7 +20,7 @@ void meter_begin(struct meter *meter, FILE *out, const struct pointer *pointer)
 	memset(meter, 0, sizeof(*meter));
 	meter->out = out;
 	meter->pointer = pointer;
-	meter->next_ms = now_ms() + INTERVAL_MS;
+	meter->next_ms = clock_ms() + INTERVAL_MS;
 	if (pointer->size)
 		tell(meter, 1);
 }
@@ -41,7 +33,7 @@ void meter_show(struct meter *meter, uint64_t done)
 		done = meter->pointer->size;
 	if (done <= meter->told)
 		return;
-	now = now_ms();
+	now = clock_ms();
 	if (now < meter->next_ms)
 		return;
 	meter->next_ms = now + INTERVAL_MS;

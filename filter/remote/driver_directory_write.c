@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include "filter/remote/driver_directory.h"
 #include "filter/remote/new_file.h"
 #include "filter/stream.h"
+#include "filter/token.h"
 
 /* Bytes that are written at a time. */
 #define STEP ((size_t)1 << 20)
@@ -286,13 +286,11 @@ int directory_put_bytes(void *state, const char *key, const void *data, size_t l
 {
 	const struct directory *directory = state;
 	struct new_file file;
-	char token[17];
-	uint64_t random;
+	char token[TOKEN_SIZE + 1];
 	int rc;
 
-	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+	if (token_make(token) != 0)
 		return fault_errno(fault, errno, "taking a random number");
-	snprintf(token, sizeof(token), "%016" PRIx64, random);
 	if (begin(directory, key, token, &file) != 0)
 		return directory_write_fault(directory, key, errno, fault);
 	rc = stream_write(&file.fd, data, len);

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "filter/remote/sftp_text.h"
+#include "filter/token.h"
 
 #define OBJECTS     "objects/"
 #define TEMPORARIES "tmp/"
@@ -205,14 +205,14 @@ static int put_bytes(void *state, const char *key, const void *data, size_t len,
 	struct bytes bytes = {data, len};
 	struct sftp_placing placing;
 	char temporary[SFTP_PATH_SIZE];
-	uint64_t token;
+	char token[TOKEN_SIZE + 1];
 	struct sftp_upload upload = {
 		.path = temporary, .next = next_bytes, .ctx = &bytes, .after = placing.commands};
 
-	if (getrandom(&token, sizeof(token), 0) != (ssize_t)sizeof(token))
+	if (token_make(token) != 0)
 		return fault_set(fault, FAULT_LOCAL, NULL, "no random number for a name");
-	snprintf(temporary, sizeof(temporary), TEMPORARIES "%s.%016llx",
-		 strrchr(key, '/') ? strrchr(key, '/') + 1 : key, (unsigned long long)token);
+	snprintf(temporary, sizeof(temporary), TEMPORARIES "%s.%s",
+		 strrchr(key, '/') ? strrchr(key, '/') + 1 : key, token);
 	sftp_placing_plan(store, temporary, key, &placing);
 	upload.after_count = placing.count;
 	if (sftp_upload(store->sftp, &upload, fault) == 0 ||

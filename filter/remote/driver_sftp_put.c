@@ -19,11 +19,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 #include "core/base/digest.h"
 #include "filter/remote/sftp_text.h"
+#include "filter/token.h"
 
 #define CHUNK ((size_t)1 << 20)
 
@@ -65,11 +65,9 @@ static void set_token(struct passage *passage, const char *token)
 static int set_new_token(struct passage *passage)
 {
 	char token[sizeof(passage->token)];
-	uint64_t random;
 
-	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+	if (token_make(token) != 0)
 		return fault_set(passage->fault, FAULT_LOCAL, NULL, "no random number for a name");
-	snprintf(token, sizeof(token), "%016" PRIx64, random);
 	set_token(passage, token);
 	return 0;
 }

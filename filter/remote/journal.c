@@ -20,14 +20,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/buffer.h"
 #include "core/base/digest.h"
 #include "filter/cache_file.h"
+#include "filter/pointer.h"
 #include "filter/stream.h"
+#include "filter/token.h"
 
 #define SUM_SIZE    17 /* hex digits and a blank */
 #define DIGEST_SIZE 128
@@ -42,7 +43,7 @@ struct journal {
 	int fd; /* locked; -1: none, or not yet */
 	char name[NAME_SIZE];
 	pthread_mutex_t mutex; /* over what follows */
-	char token[JOURNAL_TOKEN_SIZE + 1];
+	char token[TOKEN_SIZE + 1];
 	char *note; /* NULL: none */
 	uint64_t part_size;
 	char **parts; /* digests, NULL where none is known */
@@ -63,8 +64,7 @@ static void make_name(char name[NAME_SIZE], const char *store, const char *key)
 	brevis_sha256_update(sha, key, strlen(key));
 	brevis_sha256_final(sha, digest);
 	brevis_sha256_free(sha);
-	for (size_t i = 0; i < sizeof(digest); i++)
-		snprintf(name + 2 * i, 3, "%02x", digest[i]);
+	digest_to_hex(digest, name);
 }
 
 /* ---- what is known -------------------------------------------------------------------------- */
@@ -120,10 +120,10 @@ static bool take(struct journal *journal, const char *line)
 	int at = 0;
 
 	if (!journal->head) {
-		if (strncmp(line, "token ", 6) != 0 || strlen(line + 6) != JOURNAL_TOKEN_SIZE ||
-		    strspn(line + 6, "0123456789abcdef") != JOURNAL_TOKEN_SIZE)
+		if (strncmp(line, "token ", 6) != 0 || strlen(line + 6) != TOKEN_SIZE ||
+		    strspn(line + 6, "0123456789abcdef") != TOKEN_SIZE)
 			return false;
-		memcpy(journal->token, line + 6, JOURNAL_TOKEN_SIZE + 1);
+		memcpy(journal->token, line + 6, TOKEN_SIZE + 1);
 		return true;
 	}
 	if (sscanf(line, "begin %" SCNu64 " %n", &number, &at) == 1 && at) {
@@ -262,7 +262,7 @@ static void open_file(struct journal *journal, bool make)
 
 static void write_token(struct journal *journal)
 {
-	char line[JOURNAL_TOKEN_SIZE + 8];
+	char line[TOKEN_SIZE + 8];
 
 	cut(journal, 0);
 	snprintf(line, sizeof(line), "token %s", journal->token);
@@ -273,7 +273,7 @@ static void write_token(struct journal *journal)
 struct journal *journal_open(const char *state_dir, const char *store, const char *key)
 {
 	struct journal *journal = calloc(1, sizeof(*journal));
-	uint64_t random;
+	char token[TOKEN_SIZE + 1];
 
 	if (!journal)
 		return NULL;
@@ -283,7 +283,7 @@ struct journal *journal_open(const char *state_dir, const char *store, const cha
 	make_name(journal->name, store, key);
 	if (state_dir && asprintf(&journal->path, "%s/uploads", state_dir) < 0)
 		journal->path = NULL;
-	if (!*journal->name || getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random)) {
+	if (!*journal->name || token_make(token) != 0) {
 		journal_close(journal);
 		return NULL;
 	}
@@ -294,7 +294,7 @@ struct journal *journal_open(const char *state_dir, const char *store, const cha
 	if (journal->head) {
 		cut(journal, journal->good);
 	} else {
-		snprintf(journal->token, sizeof(journal->token), "%016" PRIx64, random);
+		memcpy(journal->token, token, sizeof(token));
 		write_token(journal);
 	}
 	return journal;

@@ -14,8 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define JOURNAL_TOKEN_SIZE 16 /* hex digits */
-#define JOURNAL_NOTE_SIZE  1024
+#include "filter/token.h"
+
+#define JOURNAL_NOTE_SIZE 1024
 
 struct journal;
 
@@ -28,7 +29,7 @@ void journal_close(struct journal *journal);
 /** The upload is complete or given up for good: it is forgotten. Frees it. NULL is allowed. */
 void journal_end(struct journal *journal);
 
-/** JOURNAL_TOKEN_SIZE hex digits. */
+/** TOKEN_SIZE hex digits. */
 const char *journal_token(const struct journal *journal);
 
 /** The store's own name for the upload (S3's upload id); "" if none was set. */

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
+#include "filter/clock.h"
 #include "filter/remote/network_sftp_private.h"
 
 /* What libcurl hands on at once. libssh2 asks for four times as much ahead, which is lost at the
@@ -20,14 +20,6 @@
 
 /* A directory's listing is not longer. */
 #define LIST_LIMIT ((size_t)256 << 20)
-
-uint64_t sftp_now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 /* ---- paths -------------------------------------------------------------------------------------
  */
@@ -90,7 +82,7 @@ static int watch(void *ctx, curl_off_t down_size, curl_off_t down, curl_off_t up
 {
 	struct sftp_request *request = (struct sftp_request *)ctx;
 	unsigned limit = request->sftp->access.settings->idle_timeout_s;
-	uint64_t now = sftp_now_ms();
+	uint64_t now = clock_ms();
 
 	(void)down_size;
 	(void)up_size;
@@ -111,7 +103,7 @@ static size_t take_bytes(char *data, size_t size, size_t count, void *ctx)
 	int result = request->write(request->ctx, data, len);
 
 	request->received += len;
-	request->moved_at = sftp_now_ms();
+	request->moved_at = clock_ms();
 	return result == 0 ? len : 0;
 }
 
@@ -296,7 +288,7 @@ int sftp_request_perform(struct sftp_request *request)
 		curl_easy_setopt(handle, CURLOPT_QUOTE, request->before);
 	if (request->after)
 		curl_easy_setopt(handle, CURLOPT_POSTQUOTE, request->after);
-	request->moved_at = sftp_now_ms();
+	request->moved_at = clock_ms();
 	request->code =
 		sftp_access_perform(&request->sftp->access, handle, request->details, &host);
 	return request->code == CURLE_OK ? 0 : request_fault(request, host);

@@ -98,9 +98,6 @@ void sftp_request_end(struct sftp_request *request);
 /** What to do about a kind of fault, or NULL. */
 const char *sftp_remedy(enum fault_kind kind);
 
-/** On a clock that only goes forward. */
-uint64_t sftp_now_ms(void);
-
 void sftp_append_text(struct buffer *out, const char *text);
 
 #endif

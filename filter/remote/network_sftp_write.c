@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "filter/clock.h"
+
 #include "filter/remote/network_sftp_private.h"
 
 /* What may be on its way to the server, libcurl takes no more. It asks for the next bytes when all
@@ -127,7 +129,7 @@ static size_t give_bytes(char *data, size_t size, size_t count, void *ctx)
 	const struct sftp_upload *upload = request->upload;
 	ssize_t got = upload->next(upload->ctx, data, size * count, request->fault);
 
-	request->moved_at = sftp_now_ms();
+	request->moved_at = clock_ms();
 	return got < 0 ? CURL_READFUNC_ABORT : (size_t)got;
 }
 

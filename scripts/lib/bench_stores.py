@@ -282,10 +282,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except (OSError, timed.CommandFailed, subprocess.CalledProcessError) as failure:
-        say(failure)
-        sys.exit(1)
+    timed.run_program(main, say)

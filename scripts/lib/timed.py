@@ -9,6 +9,8 @@ import os
 import resource
 import select
 import signal
+import subprocess
+import sys
 import time
 
 SAMPLE_SECONDS = 0.1  # how often peaks of memory are looked up
@@ -114,3 +116,14 @@ def sample(pid, peaks):
         peaks[name] = max(peaks.get(name, 0), int(status["VmHWM"].split()[0]) * 1024)
     for child in children(pid):
         sample(child, peaks)
+
+
+def run_program(main, say):
+    """Runs main; a command that fails, or a file, ends the program with a line."""
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except (OSError, CommandFailed, subprocess.CalledProcessError) as failure:
+        say(failure)
+        sys.exit(1)

@@ -185,12 +185,7 @@ swift_kill_door()
 # of the killed server is forgotten.
 swift_open_door()
 {
-	local pid
-	local -a left=()
-	for pid in "${_pids[@]}"; do
-		[ "$pid" = "$SWIFT_PROXY_PID" ] || left+=("$pid")
-	done
-	_pids=("${left[@]}")
+	forget_process "$SWIFT_PROXY_PID"
 	_swift_run proxy
 	SWIFT_PROXY_PID=$_swift_pid
 	_swift_answers "$SWIFT_PROXY_PORT" "$SWIFT_PROXY_PID" "$SWIFT_DIR/proxy.log"

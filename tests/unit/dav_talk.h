@@ -66,7 +66,7 @@ static inline size_t token_length(const char *path, size_t len)
 
 	while (n < len && isxdigit((unsigned char)path[len - 1 - n]))
 		n++;
-	return n == JOURNAL_TOKEN_SIZE && len > n && path[len - 1 - n] == '.' ? n : 0;
+	return n == TOKEN_SIZE && len > n && path[len - 1 - n] == '.' ? n : 0;
 }
 
 static inline void note_requests(struct talk *talk)

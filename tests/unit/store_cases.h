@@ -100,7 +100,7 @@ static struct {
 	atomic_int at_once, most_at_once;
 	bool created;
 	struct driver_upload upload; /* the last one */
-	char token[JOURNAL_TOKEN_SIZE + 1];
+	char token[TOKEN_SIZE + 1];
 } faulty;
 
 static inline bool fails(struct fault *out)

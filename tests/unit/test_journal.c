@@ -15,7 +15,7 @@ static struct journal *open_here(const char *key)
 	struct journal *journal = journal_open("lfs/brevis", STORE, key);
 
 	assert_non_null(journal);
-	assert_int_equal(strlen(journal_token(journal)), JOURNAL_TOKEN_SIZE);
+	assert_int_equal(strlen(journal_token(journal)), TOKEN_SIZE);
 	return journal;
 }
 
@@ -71,7 +71,7 @@ static void assert_new(const struct journal *journal)
 static void test_remembers(void **state)
 {
 	struct journal *journal = open_here(KEY);
-	char token[JOURNAL_TOKEN_SIZE + 1];
+	char token[TOKEN_SIZE + 1];
 
 	(void)state;
 	assert_new(journal);
@@ -135,7 +135,7 @@ static void test_lock(void **state)
 {
 	struct journal *first = open_here(KEY);
 	struct journal *second;
-	char token[JOURNAL_TOKEN_SIZE + 1];
+	char token[TOKEN_SIZE + 1];
 
 	(void)state;
 	fill(first);
@@ -179,7 +179,7 @@ static void test_nowhere(void **state)
 
 	put_text("file", "in the way");
 	journal = journal_open("file", STORE, KEY);
-	assert_int_equal(strlen(journal_token(journal)), JOURNAL_TOKEN_SIZE);
+	assert_int_equal(strlen(journal_token(journal)), TOKEN_SIZE);
 	fill(journal);
 	assert_filled(journal);
 	journal_end(journal);
@@ -202,7 +202,7 @@ static void test_nowhere(void **state)
 static void test_damage(void **state)
 {
 	struct journal *journal = open_here(KEY);
-	char token[JOURNAL_TOKEN_SIZE + 1];
+	char token[TOKEN_SIZE + 1];
 	char *text;
 	size_t size;
 

@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
+
+#include "filter/token.h"
 
 /* An upload that is whole and has no more bytes than this is sent with its length, as servers like
  * it best; a longer one in chunks, while it is still being made. */
@@ -341,11 +342,11 @@ int dav_put_bytes(void *state, const char *key, const void *data, size_t len, st
 				.key = key,
 				.request = {.method = "PUT", .data = data, .data_len = len}};
 	char temporary[128];
-	uint64_t token;
+	char token[TOKEN_SIZE + 1];
 
-	if (getentropy(&token, sizeof(token)) != 0)
+	if (token_make(token) != 0)
 		return fault_set(fault, FAULT_LOCAL, NULL, "there are no random numbers");
-	snprintf(temporary, sizeof(temporary), "tmp/%s.%016" PRIx64, key, token);
+	snprintf(temporary, sizeof(temporary), "tmp/%s.%s", key, token);
 	upload.temporary = temporary;
 	return put_temporary(&upload, fault) ? -1 : finish(&upload, fault);
 }

@@ -111,6 +111,8 @@ static void test_headers(void **state)
 #define INITIATED                                                                                  \
 	BODY("200 OK", "<InitiateMultipartUploadResult><UploadId>id</UploadId>"                    \
 		       "</InitiateMultipartUploadResult>")
+/* Both parts were taken, and the object is not there yet: what comes next is the completion. */
+#define SENT_BOTH INITIATED, SAYS(ETAG("a")), SAYS(ETAG("b")), SAYS(NOT_FOUND)
 #define COMPLETED                                                                                  \
 	BODY("200 OK", "<CompleteMultipartUploadResult><ETag>\"x-3\"</ETag>"                       \
 		       "</CompleteMultipartUploadResult>")
@@ -170,8 +172,7 @@ static void test_multipart_bodies(void **state)
 static void test_large_parts(void **state)
 {
 	static const struct reply whole[] = {SAYS(OK_HEAD(0))};
-	static const struct reply parts[] = {INITIATED, SAYS(ETAG("a")), SAYS(ETAG("b")),
-					     SAYS(NOT_FOUND), COMPLETED};
+	static const struct reply parts[] = {SENT_BOTH, COMPLETED};
 	struct fixture f;
 
 	(void)state;
@@ -240,13 +241,8 @@ static void test_parts_that_differ(void **state)
 /* An upload that someone has cleaned up is begun anew; one that was completed is done. */
 static void test_upload_is_gone(void **state)
 {
-	static const struct reply anew[] = {ERROR("404 Not Found", "NoSuchUpload"),
-					    SAYS(NOT_FOUND),
-					    INITIATED,
-					    SAYS(ETAG("a")),
-					    SAYS(ETAG("b")),
-					    SAYS(NOT_FOUND),
-					    COMPLETED};
+	static const struct reply anew[] = {ERROR("404 Not Found", "NoSuchUpload"), SAYS(NOT_FOUND),
+					    SENT_BOTH, COMPLETED};
 	static const struct reply complete[] = {ERROR("404 Not Found", "NoSuchUpload"),
 						SAYS(OK_HEAD(6))};
 	struct journal *journal;
@@ -272,11 +268,7 @@ static void test_upload_is_gone(void **state)
 /* Parts of another size are of no use: they go, and all begins anew. */
 static void test_other_part_size(void **state)
 {
-	static const struct reply replies[] = {SAYS("HTTP/1.1 204 Gone\r\n\r\n"),
-					       INITIATED,
-					       SAYS(ETAG("a")),
-					       SAYS(ETAG("b")),
-					       SAYS(NOT_FOUND),
+	static const struct reply replies[] = {SAYS("HTTP/1.1 204 Gone\r\n\r\n"), SENT_BOTH,
 					       COMPLETED};
 	struct journal *journal = journal_open(".", "store", KEY);
 	struct fixture f;
@@ -295,11 +287,8 @@ static void test_other_part_size(void **state)
 /* The same while parts are sent: the next attempt begins anew. */
 static void test_upload_goes(void **state)
 {
-	static const struct reply replies[] = {
-		INITIATED,       ERROR("404 Not Found", "NoSuchUpload"),
-		INITIATED,       SAYS(ETAG("a")),
-		SAYS(ETAG("b")), SAYS(NOT_FOUND),
-		COMPLETED};
+	static const struct reply replies[] = {INITIATED, ERROR("404 Not Found", "NoSuchUpload"),
+					       SENT_BOTH, COMPLETED};
 	struct fixture f;
 
 	(void)state;
@@ -341,11 +330,7 @@ static void test_slow_down(void **state)
 /* "200 OK" is said before it is known how it went. */
 static void test_completion_fails(void **state)
 {
-	static const struct reply replies[] = {INITIATED,
-					       SAYS(ETAG("a")),
-					       SAYS(ETAG("b")),
-					       SAYS(NOT_FOUND),
-					       ERROR("200 OK", "InternalError"),
+	static const struct reply replies[] = {SENT_BOTH, ERROR("200 OK", "InternalError"),
 					       SAYS(NOT_FOUND)};
 	struct fixture f;
 
@@ -361,28 +346,16 @@ static void test_completion_fails(void **state)
 /* The answer of a completion is lost, in whole or in part, or someone else was faster. */
 static void test_completed_nevertheless(void **state)
 {
-	static const struct reply lost[] = {INITIATED,
-					    SAYS(ETAG("a")),
-					    SAYS(ETAG("b")),
-					    SAYS(NOT_FOUND),
-					    {.text = "", .close = true},
-					    SAYS(OK_HEAD(6)),
-					    SAYS(NOT_FOUND)};
+	static const struct reply lost[] = {
+		SENT_BOTH, {.text = "", .close = true}, SAYS(OK_HEAD(6)), SAYS(NOT_FOUND)};
 	static const struct reply cut[] = {
-		INITIATED,
-		SAYS(ETAG("a")),
-		SAYS(ETAG("b")),
-		SAYS(NOT_FOUND),
+		SENT_BOTH,
 		{.text = "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n<Comple", .close = true},
 		SAYS(OK_HEAD(6)),
 		SAYS(NOT_FOUND)};
-	static const struct reply late[] = {INITIATED,
-					    SAYS(ETAG("a")),
-					    SAYS(ETAG("b")),
-					    SAYS(NOT_FOUND),
+	static const struct reply late[] = {SENT_BOTH,
 					    ERROR("412 Precondition Failed", "PreconditionFailed"),
-					    SAYS(OK_HEAD(6)),
-					    SAYS("HTTP/1.1 204 Gone\r\n\r\n")};
+					    SAYS(OK_HEAD(6)), SAYS("HTTP/1.1 204 Gone\r\n\r\n")};
 	struct fixture f;
 
 	(void)state;
@@ -404,11 +377,7 @@ static void test_completed_nevertheless(void **state)
 /* A success that does not say of what is none, unless the object is there. */
 static void test_completion_unconfirmed(void **state)
 {
-	static const struct reply replies[] = {INITIATED,
-					       SAYS(ETAG("a")),
-					       SAYS(ETAG("b")),
-					       SAYS(NOT_FOUND),
-					       BODY("200 OK", "<html></html>"),
+	static const struct reply replies[] = {SENT_BOTH, BODY("200 OK", "<html></html>"),
 					       SAYS(NOT_FOUND)};
 	struct fixture f;
 

@@ -99,10 +99,6 @@ $(BUILD)/ablation: scripts/ablation.c scripts/load-file.h $(BUILD)/libbrevis.a
 check:
 	tests/run
 
-.PHONY: check-stores
-check-stores:
-	tests/run --stores
-
 .PHONY: install
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin
@@ -124,7 +120,6 @@ clean:
 help:
 	@echo "make            build $(BUILD)/git-brevis"
 	@echo "make check      build and run every test (tests/run --list names them)"
-	@echo "make check-stores  the tests over OpenStack Swift, which takes long to start"
 	@echo "make install    install it below PREFIX ($(PREFIX)), within DESTDIR if that is set"
 	@echo "make uninstall  remove it from there"
 	@echo "make format     lay out the sources as .clang-format says"

@@ -6,10 +6,12 @@
 # shellcheck source=../support/lib.sh
 . "$(dirname "$0")/../support/lib.sh"
 
-# Three files of 64 MiB, so that there is something to interrupt.
+# Two files of 32 and 96 MiB, so that there is something to interrupt, and a small one, which is
+# there long before them: an interruption finds some files written, on every machine.
 new_repo work
+copies=(1 13 39)
 for i in 1 2 3; do
-	for _ in $(seq 26); do cat "$DEMO"; done >"part$i"
+	for _ in $(seq "${copies[i - 1]}"); do cat "$DEMO"; done >"part$i"
 	printf '%s' "$i" >>"part$i"
 	must mv "part$i" "work/part$i.safetensors"
 done

@@ -124,6 +124,7 @@ struct brevis_piece_info {
 	uint64_t stored_size; /* of its record; 0 when the piece repeats an earlier record */
 	uint64_t record;      /* number of its record, from 0 */
 	unsigned word_bits;   /* width of the words its program yields; 0 for opaque bytes */
+	uint64_t checksum;    /* XXH3-64 of its original bytes, as its record promises it */
 };
 
 /** A tensor as the safetensors header names it. The strings live as long as the archive object. */
@@ -224,6 +225,48 @@ struct brevis_decode_options {
 int brevis_archive_decode(const struct brevis_archive *archive,
 			  const struct brevis_decode_options *options, brevis_write_fn write,
 			  void *ctx, struct brevis_error *err);
+
+/**
+ * Restores a span of the original, front to back, through write: size bytes at offset, which may be
+ * none. Every piece that the span touches is decoded whole and proven by its checksum before its
+ * bytes are passed on; the original's SHA-256 is not computed. Of the options (or NULL) only
+ * threads counts. Opaque bytes may be chained (docs/FORMAT.md): then decoding begins where their
+ * chain begins, up to all of the archive earlier. BREVIS_E_USAGE if the span does not lie within
+ * the original. Memory as for brevis_archive_decode, less what a digest takes.
+ */
+int brevis_archive_read(const struct brevis_archive *archive, uint64_t offset, uint64_t size,
+			const struct brevis_decode_options *options, brevis_write_fn write,
+			void *ctx, struct brevis_error *err);
+
+/* ---- reading safetensors files -------------------------------------------------------------- */
+
+/** The header of a file that is no archive. */
+struct brevis_header;
+
+/**
+ * Reads the header of a file, by the rules by which archives are made. A file that breaks them, or
+ * has no header, is no failure: it is BREVIS_LAYOUT_OPAQUE and has no tensors. The source is not
+ * used any more afterwards. Memory: a few times that of the header.
+ */
+int brevis_header_read(const struct brevis_source *source, struct brevis_header **out,
+		       struct brevis_error *err);
+void brevis_header_free(struct brevis_header *header);
+
+/** What an archive of the file would say of its layout. */
+enum brevis_layout brevis_header_layout(const struct brevis_header *header);
+
+/** Bytes before the first tensor's data; 0 for opaque content. */
+uint64_t brevis_header_size(const struct brevis_header *header);
+
+/** How many tensors the header names. */
+uint64_t brevis_header_tensors(const struct brevis_header *header);
+
+/**
+ * Describes tensor number i, in the order of their data, as brevis_archive_tensor does; nothing of
+ * it is stored. The strings live as long as the header.
+ */
+int brevis_header_tensor(const struct brevis_header *header, uint64_t i,
+			 struct brevis_tensor_info *out, struct brevis_error *err);
 
 /* ---- writing archives ----------------------------------------------------------------------- */
 

@@ -102,12 +102,12 @@ static size_t size_of(const struct decoding *d, uint64_t i)
 	return record_is_bytes(head) ? RECORD_RAW_MAX : head->raw_size;
 }
 
-static int decode_pieces(struct decoding *d, uint64_t count)
+static int decode_pieces(struct decoding *d, uint64_t first, uint64_t end)
 {
 	uint64_t i;
 	int status = BREVIS_OK;
 
-	for (i = 0; i < count && !status; i++) {
+	for (i = first; i < end && !status; i++) {
 		struct decode_job *job = rings_next(&d->rings, size_of(d, i));
 
 		while (job->submitted && !status)
@@ -160,14 +160,14 @@ static void release(struct decoding *d)
 	free(d->decoders);
 }
 
-int decompress_pieces(const struct brevis_archive *archive, uint64_t count, unsigned threads,
-		      const struct piece_taker *taker, struct brevis_error *err)
+int decompress_pieces(const struct brevis_archive *archive, uint64_t first, uint64_t end,
+		      unsigned threads, const struct piece_taker *taker, struct brevis_error *err)
 {
 	struct decoding d = {.archive = archive, .taker = taker, .threads = threads, .err = err};
 	int status = init(&d);
 
 	if (!status)
-		status = decode_pieces(&d, count);
+		status = decode_pieces(&d, first, end);
 	release(&d);
 	return status;
 }
@@ -220,9 +220,55 @@ int brevis_archive_decode(const struct brevis_archive *archive,
 		if (!taker.hasher)
 			return error_nomem(err);
 	}
-	status = decompress_pieces(archive, archive->info.pieces, threads, &taker, err);
+	status = decompress_pieces(archive, 0, archive->info.pieces, threads, &taker, err);
 	if (!status && taker.hasher)
 		status = prove(archive, taker.hasher, err);
 	hasher_free(taker.hasher);
 	return status;
+}
+
+/* ---- a span of it ---------------------------------------------------------------------------- */
+
+struct excerpt {
+	const struct brevis_archive *archive;
+	uint64_t begin; /* in the original */
+	uint64_t end;
+	brevis_write_fn write;
+	void *ctx;
+};
+
+/* Passes on what of the piece lies in the span; nothing of those that others are chained to. */
+static int write_part(void *ctx, uint64_t i, const struct piece_buffer *piece,
+		      struct brevis_error *err)
+{
+	const struct excerpt *excerpt = ctx;
+	uint64_t at = excerpt->archive->pieces[i].offset;
+	size_t from = excerpt->begin > at ? (size_t)(excerpt->begin - at) : 0;
+	size_t to = piece->raw_size;
+
+	if (excerpt->end - at < to)
+		to = (size_t)(excerpt->end - at);
+	if (from < to && excerpt->write(excerpt->ctx, piece->raw + from, to - from))
+		return error_set(err, BREVIS_E_IO, "the restored bytes could not be written");
+	return BREVIS_OK;
+}
+
+int brevis_archive_read(const struct brevis_archive *archive, uint64_t offset, uint64_t size,
+			const struct brevis_decode_options *options, brevis_write_fn write,
+			void *ctx, struct brevis_error *err)
+{
+	struct excerpt excerpt = {archive, offset, offset + size, write, ctx};
+	struct piece_taker taker = {.take = write_part, .ctx = &excerpt};
+	uint64_t first, end;
+
+	if (offset > archive->info.original_size || size > archive->info.original_size - offset)
+		return error_set(err, BREVIS_E_USAGE, "the original has no such bytes");
+	if (!size)
+		return BREVIS_OK;
+	first = archive_piece_at(archive, offset + 1) - 1;
+	end = archive_piece_at(archive, offset + size);
+	while (archive_is_chained(archive, first))
+		first--;
+	return decompress_pieces(archive, first, end, pool_threads(options ? options->threads : 0),
+				 &taker, err);
 }

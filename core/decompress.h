@@ -23,10 +23,10 @@ struct piece_taker {
 };
 
 /**
- * Restores the first count pieces, each proven by its checksum, with threads workers (as
- * pool_threads gives it).
+ * Restores the pieces from number first on and before number end, each proven by its checksum, with
+ * threads workers (as pool_threads gives it). The first one must not be chained.
  */
-int decompress_pieces(const struct brevis_archive *archive, uint64_t count, unsigned threads,
-		      const struct piece_taker *taker, struct brevis_error *err);
+int decompress_pieces(const struct brevis_archive *archive, uint64_t first, uint64_t end,
+		      unsigned threads, const struct piece_taker *taker, struct brevis_error *err);
 
 #endif

@@ -33,6 +33,7 @@ int brevis_archive_piece(const struct brevis_archive *archive, uint64_t i,
 	out->stored_size = piece->repeats ? 0 : record->size;
 	out->record = piece->record;
 	out->word_bits = record_is_bytes(&record->head) ? 0 : record->head.kind;
+	out->checksum = record->head.checksum;
 	return BREVIS_OK;
 }
 
@@ -193,22 +194,6 @@ int brevis_archive_load_tensors(struct brevis_archive *archive, uint64_t *count,
 	return status;
 }
 
-/* First piece that begins at or after offset, by bisection. */
-static uint64_t piece_at(const struct brevis_archive *archive, uint64_t offset)
-{
-	uint64_t low = 0, high = archive->info.pieces;
-
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (archive->pieces[middle].offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 int brevis_archive_tensor(const struct brevis_archive *archive, uint64_t i,
 			  struct brevis_tensor_info *out, struct brevis_error *err)
 {
@@ -228,7 +213,7 @@ int brevis_archive_tensor(const struct brevis_archive *archive, uint64_t i,
 		.offset = begin,
 		.size = end - begin,
 	};
-	for (at = piece_at(archive, begin);
+	for (at = archive_piece_at(archive, begin);
 	     at < archive->info.pieces && archive->pieces[at].offset < end; at++)
 		if (!archive->pieces[at].repeats)
 			out->stored_size += archive->records[archive->pieces[at].record].size;

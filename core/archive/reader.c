@@ -405,6 +405,21 @@ bool archive_is_chained(const struct brevis_archive *archive, uint64_t i)
 	       archive->records[archive->pieces[i].record].head.kind == RECORD_CHAINED;
 }
 
+uint64_t archive_piece_at(const struct brevis_archive *archive, uint64_t offset)
+{
+	uint64_t low = 0, high = archive->info.pieces;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (archive->pieces[middle].offset < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 int archive_fetch_piece(const struct brevis_archive *archive, uint64_t i, struct piece_buffer *pb,
 			struct brevis_error *err)
 {

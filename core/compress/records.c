@@ -184,7 +184,7 @@ int records_copy_followed(struct brevis_encoder *e, struct brevis_error *err)
 	int status = BREVIS_OK;
 
 	if (e->revisions.pieces)
-		status = decompress_pieces(e->revisions.followed, e->revisions.pieces, e->threads,
+		status = decompress_pieces(e->revisions.followed, 0, e->revisions.pieces, e->threads,
 					   &taker, &why);
 	e->keys.size = e->record_count * sizeof(struct content_key);
 	if (!status)

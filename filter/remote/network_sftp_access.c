@@ -242,7 +242,7 @@ static CURLcode attempt(const struct sftp_access *access, CURL *handle, size_t k
 	curl_easy_setopt(handle, CURLOPT_SSH_KEYFUNCTION, judge_host);
 	curl_easy_setopt(handle, CURLOPT_SSH_KEYDATA, host);
 	curl_easy_setopt(handle, CURLOPT_SSH_AUTH_TYPES,
-			 *key ? CURLSSH_AUTH_PUBLICKEY : CURLSSH_AUTH_AGENT);
+			 (long)(*key ? CURLSSH_AUTH_PUBLICKEY : CURLSSH_AUTH_AGENT));
 	curl_easy_setopt(handle, CURLOPT_SSH_PRIVATE_KEYFILE, *key ? key : NULL);
 	*host = SFTP_HOST_UNSEEN;
 	return curl_easy_perform(handle);

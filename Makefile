@@ -75,6 +75,24 @@ core-binaries: $(CORE_UNIT_BIN) $(BUILD)/core-digests
 core-unit-names:
 	@printf '%s\n' $(notdir $(CORE_UNIT_BIN))
 
+# Fuzz targets: with libFuzzer (CC=clang and SANITIZE with -fsanitize=fuzzer-no-link), and to replay
+# inputs with no fuzzer at all. Both are built from objects of their own, with checksums off:
+# tests/fuzz/run knows the flags.
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(BUILD)/librooms.a $(BUILD)/libbrevis.a
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(ALL_CFLAGS) -o $@ $(filter %.c %.a,$^) $(ALL_LDFLAGS) \
+		-fsanitize=fuzzer $(PKG_LIBS)
+
+$(BUILD)/replay/%: tests/fuzz/%.c tests/fuzz/replay.c $(BUILD)/librooms.a $(BUILD)/libbrevis.a
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(ALL_CFLAGS) -o $@ $(filter %.c %.a,$^) $(ALL_LDFLAGS) $(PKG_LIBS)
+
+.PHONY: fuzz-targets replay-targets
+fuzz-targets: $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/fuzz/%)
+replay-targets: $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/replay/%)
+
 # The hooks' texts travel inside the program.
 filter/hook_texts.c: scripts/make-hook-texts $(wildcard hooks/*)
 	scripts/make-hook-texts >$@.new

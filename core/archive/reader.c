@@ -143,7 +143,7 @@ static int read_index(struct opening *o)
 		return status;
 	checksum = checksum64_chain(checksum64(o->head.data, o->head.size), o->index,
 				    (size_t)o->index_size + WIRE_TAIL_COVERED);
-	if (checksum != load_le64(tail + WIRE_TAIL_COVERED))
+	if (!checksum64_agrees(checksum, load_le64(tail + WIRE_TAIL_COVERED)))
 		return error_set(o->err, BREVIS_E_CHECKSUM, "index checksum does not match");
 	archive->info.original_size = load_le64(tail + 8);
 	memcpy(archive->info.original_sha256, tail + 16, BREVIS_SHA256_SIZE);

@@ -141,7 +141,7 @@ int record_decoder_run(struct record_decoder *d, struct span record, const struc
 				      head->raw_size, err);
 		checksum = status ? 0 : checksum64(raw, head->raw_size);
 	}
-	if (!status && checksum != head->checksum)
+	if (!status && !checksum64_agrees(checksum, head->checksum))
 		return error_set(err, BREVIS_E_CHECKSUM, "checksum does not match");
 	return status;
 }
@@ -232,7 +232,7 @@ struct span record_reach(const void *raw, size_t raw_size)
 {
 	size_t reach = raw_size < CHAIN_REACH ? raw_size : CHAIN_REACH;
 
-	return span_of((const uint8_t *)raw + (raw_size - reach), reach);
+	return reach ? span_of((const uint8_t *)raw + (raw_size - reach), reach) : span_of(NULL, 0);
 }
 
 static int print_bytes(struct span body, bool chained, struct buffer *out, struct brevis_error *err)

@@ -56,9 +56,12 @@ struct span {
 	bool failed;
 };
 
+/** data may be NULL if len is 0. */
 static inline struct span span_of(const void *data, size_t len)
 {
-	return (struct span){(const uint8_t *)data, (const uint8_t *)data + len, false};
+	const uint8_t *at = data;
+
+	return (struct span){at, len ? at + len : at, false};
 }
 
 static inline size_t span_left(const struct span *s)

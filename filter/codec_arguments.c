@@ -30,15 +30,26 @@ int codec_arguments_parse(const struct command *self, int argc, char **argv, boo
 	const char *threads = NULL;
 	const char *preset = NULL;
 	struct progress_choice progress = {.on = false};
-	const struct option_spec preset_option = {0, "preset", NULL, &preset,
-						  "search as V says: " PRESET_NAMES};
-	const struct option_spec options[] = {
-		{'o', "output", NULL, &out->out, "write to the file V, - is stdout"},
-		{'t', "threads", NULL, &threads, "work with V threads"},
-		{'f', "force", &out->force, NULL, "replace a file that is there"},
-		PROGRESS_OPTIONS(progress),
-		encodes ? preset_option : (struct option_spec){0},
-		{0}};
+	const struct option_spec preset_option = {.name = "preset",
+						  .value = &preset,
+						  .help = "search as V says: " PRESET_NAMES,
+						  .values = PRESET_WORDS};
+	const struct option_spec options[] = {{.letter = 'o',
+					       .name = "output",
+					       .value = &out->out,
+					       .help = "write to the file V, - is stdout",
+					       .values = "FILE"},
+					      {.letter = 't',
+					       .name = "threads",
+					       .value = &threads,
+					       .help = "work with V threads"},
+					      {.letter = 'f',
+					       .name = "force",
+					       .flag = &out->force,
+					       .help = "replace a file that is there"},
+					      PROGRESS_OPTIONS(progress),
+					      encodes ? preset_option : (struct option_spec){0},
+					      {0}};
 
 	*out = (struct codec_arguments){.file = NULL};
 	argc = options_parse(self, argc, argv, options, exit_code);

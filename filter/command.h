@@ -12,17 +12,40 @@ enum exit_code {
 };
 
 struct command {
-	const char *name;
+	const char *name;    /* "": a heading of the list, in summary; all else is NULL */
 	const char *usage;   /* after "git brevis ", e.g. "compress FILE [-o OUT]" */
 	const char *summary; /* one line for `git brevis help` */
 	int (*run)(const struct command *self, int argc, char **argv); /* argv[0] is the verb */
 };
 
-/** The table, in the order of `git brevis help`; ends with a NULL name. */
+/** The table, in the order of `git brevis help`; ends with a NULL name. What people do not type by
+ * hand comes last, below COMMANDS_PLUMBING. */
 extern const struct command commands[];
+
+/** The last heading of the table. */
+#define COMMANDS_PLUMBING "what git and git-lfs run"
+
+/** Finds a verb in a table that ends with a NULL name. NULL if it is not there. */
+const struct command *command_find(const struct command *table, const char *name);
+
+/** The verb that somebody who typed name may have meant, NULL if none is like it. */
+const struct command *command_like(const struct command *table, const char *name);
+
+/** Reports that there is no verb of this name, and which one may be meant. Returns EXIT_USAGE. */
+int command_unknown(const char *name);
 
 /** Prints the usage of one verb: to stdout for -h (returns EXIT_DONE), else stderr (EXIT_USAGE). */
 int command_usage(const struct command *self, int asked_for);
+
+/** What a word asks for instead of work. */
+enum question {
+	QUESTION_NONE,
+	QUESTION_USAGE,  /* -h */
+	QUESTION_MANUAL, /* --help: the manual page, or the usage where there is none */
+	QUESTION_WORDS   /* --complete: what may follow, for the completion of shells */
+};
+
+enum question command_question(const char *word);
 
 int verb_checkout(const struct command *self, int argc, char **argv);
 int verb_clean(const struct command *self, int argc, char **argv);

@@ -48,7 +48,7 @@ struct scope_options {
 	 .help = "settings of this work tree only"},                                               \
 	{.name = "system", .flag = &(where).system,                                                \
 	 .help = "settings for all users of this machine"},                                        \
-	{.name = "file", .value = &(where).file, .help = "settings in the file V"}
+	{.name = "file", .value = &(where).file, .help = "settings in the file V", .values = "FILE"}
 /* clang-format on */
 
 /** Makes a scope of the options; global if none is given. Reports and returns -1 for two. */

@@ -13,6 +13,7 @@
 #include "filter/report.h"
 
 const struct command commands[] = {
+	{"", NULL, "set up", NULL},
 	{"install",
 	 "install [--local | --worktree | --system | --file F] [--force] [--skip-smudge]\n"
 	 "                          [--multipart] [--skip-repo] [--manual]",
@@ -23,6 +24,8 @@ const struct command commands[] = {
 	 "keep files as compressed archives from now on, or list what is kept so", verb_track},
 	{"untrack", "untrack [--filename] PATTERN...", "stop keeping files as compressed archives",
 	 verb_untrack},
+	{"env", "env", "show the settings and places in force", verb_env},
+	{"", NULL, "work files and their objects", NULL},
 	{"status", "status [--porcelain [-z] | --json] [PATH...]",
 	 "say which files are compressed, missing or stored raw", verb_status},
 	{"ls-files", "ls-files [-l] [-s] [-n] [-z] [--json] [REVISION] [PATH...]",
@@ -35,41 +38,38 @@ const struct command commands[] = {
 	 "download missing objects and write their work files", verb_pull},
 	{"fsck", "fsck [--objects] [--pointers] [--dry-run] [REVISION | A..B]... [PATH...]",
 	 "check objects and pointers", verb_fsck},
+	{"", NULL, "objects without an LFS server", NULL},
 	{"store", "store init URL | ls | verify | stats | gc [ARGUMENT...]",
 	 "keep objects without an LFS server: in a directory, by SSH, WebDAV or S3", verb_store},
-	{"inspect", "inspect [--nodes | --json] FILE", "show what an archive is made of",
-	 verb_inspect},
-	{"verify", "verify FILE...", "prove that archives restore what they promise", verb_verify},
+	{"", NULL, "archives, also without git", NULL},
 	{"compress", "compress FILE|- [-o OUT] [-f] [-t THREADS] [--preset NAME]",
 	 "make an archive of a file, without git", verb_compress},
 	{"decompress", "decompress FILE|- [-o OUT] [-f] [-t THREADS]",
 	 "restore a file from an archive, without git", verb_decompress},
+	{"inspect", "inspect [--nodes | --json] FILE", "show what an archive is made of",
+	 verb_inspect},
+	{"verify", "verify FILE...", "prove that archives restore what they promise", verb_verify},
+	{"", NULL, "about git-brevis", NULL},
+	{"version", "version", "print the version", verb_version},
+	{"help", "help [-a] [VERB]", "list the verbs, or open the manual page of one", verb_help},
+	{"", NULL, COMMANDS_PLUMBING, NULL},
 	{"pointer", "pointer FILE | pointer --check FILE",
 	 "print the pointer that git would store for a file", verb_pointer},
-	{"env", "env", "show the settings and places in force", verb_env},
 	{"clean", "clean [PATH] <CONTENT", "git's clean filter for one file", verb_clean},
 	{"smudge", "smudge [PATH] <POINTER", "git's smudge filter for one file", verb_smudge},
 	{"filter-process", "filter-process", "git's filter for many files", verb_filter_process},
 	{"transfer", "transfer [--multipart]", "git-lfs's agent for stores", verb_transfer},
 	{"hook", "hook NAME [ARGUMENT...]", "what git's hooks run", verb_hook},
-	{"version", "version", "print the version", verb_version},
-	{"help", "help [VERB]", "list the verbs, or say how one is used", verb_help},
 	{NULL, NULL, NULL, NULL}};
 
 static const struct command *find(const char *name)
 {
-	const struct command *command;
-
 	/* What other programs taught people to type. */
-	if (strcmp(name, "-h") == 0 || strcmp(name, "--help") == 0)
+	if (command_question(name))
 		name = "help";
 	else if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
 		name = "version";
-	for (command = commands; command->name; command++) {
-		if (strcmp(command->name, name) == 0)
-			return command;
-	}
-	return NULL;
+	return command_find(commands, name);
 }
 
 /* A reader that went away and a full quota become errors of the write, which then cleans up. And
@@ -113,13 +113,11 @@ int main(int argc, char **argv)
 	arrange_signals();
 	arrange_memory();
 	if (argc < 2) {
-		return verb_help(&commands[0], 0, argv);
+		return verb_help(command_find(commands, "help"), 0, argv);
 	}
 	command = find(argv[1]);
-	if (!command) {
-		report_error("there is no verb '%s'; `git brevis help` lists them", argv[1]);
-		return EXIT_USAGE;
-	}
+	if (!command)
+		return command_unknown(argv[1]);
 	code = command->run(command, argc - 1, argv + 1);
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		/* Who reads the first lines only and leaves (`| head`) wants to hear nothing more.

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "filter/completion.h"
+#include "filter/manual.h"
 #include "filter/report.h"
 
-static bool is_end(const struct option_spec *spec)
+bool options_end(const struct option_spec *spec)
 {
 	return !spec->flag && !spec->value;
 }
@@ -22,7 +24,7 @@ static const struct option_spec *find(const struct option_spec *table, const cha
 
 	*inline_value = NULL;
 	if (text[1] != '-') {
-		for (spec = table; !is_end(spec); spec++) {
+		for (spec = table; !options_end(spec); spec++) {
 			if (!spec->letter || spec->letter != text[1])
 				continue;
 			*inline_value = text[2] ? text + 2 : NULL;
@@ -31,7 +33,7 @@ static const struct option_spec *find(const struct option_spec *table, const cha
 		return NULL;
 	}
 	len = strcspn(text + 2, "=");
-	for (spec = table; !is_end(spec); spec++) {
+	for (spec = table; !options_end(spec); spec++) {
 		if (!spec->name || strlen(spec->name) != len ||
 		    strncmp(spec->name, text + 2, len) != 0)
 			continue;
@@ -52,7 +54,7 @@ static void print_table(const struct option_spec *table)
 {
 	bool any = false;
 
-	for (; !is_end(table); table++) {
+	for (; !options_end(table); table++) {
 		char names[64];
 		char letter[5] = "    ";
 
@@ -68,16 +70,30 @@ static void print_table(const struct option_spec *table)
 	}
 }
 
+int options_answer(const struct command *self, const struct option_spec *table,
+		   enum question question)
+{
+	if (question == QUESTION_WORDS) {
+		completion_print(self, table);
+		return EXIT_DONE;
+	}
+	if (question == QUESTION_MANUAL)
+		manual_open(self->name);
+	command_usage(self, 1);
+	print_table(table);
+	return EXIT_DONE;
+}
+
 /* Handles the option at argv[i]. Returns how many words it took, or -1. */
 static int take(const struct command *self, int argc, char **argv, int i,
 		const struct option_spec *table, int *exit_code)
 {
+	enum question question = command_question(argv[i]);
 	const char *value;
 	const struct option_spec *spec;
 
-	if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
-		*exit_code = command_usage(self, 1);
-		print_table(table);
+	if (question) {
+		*exit_code = options_answer(self, table, question);
 		return -1;
 	}
 	spec = find(table, argv[i], &value);

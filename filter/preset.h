@@ -10,6 +10,9 @@
 /** For messages: the names that preset_parse knows. */
 #define PRESET_NAMES "fast, default or best"
 
+/** For completion: the same. */
+#define PRESET_WORDS "fast default best"
+
 /** Reads a name, in upper or lower case. Returns false, and leaves *out, if it is none. */
 bool preset_parse(const char *name, enum brevis_preset *out);
 

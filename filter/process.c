@@ -133,3 +133,9 @@ int process_finish(struct process *process)
 	*process = (struct process){.pid = -1, .in = -1, .out = -1, .guard = -1};
 	return code;
 }
+
+void process_become(const char *const *argv)
+{
+	default_signals();
+	execvp(argv[0], (char *const *)(uintptr_t)argv);
+}

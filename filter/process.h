@@ -33,4 +33,8 @@ int process_start(struct process *process, const char *const *argv,
  */
 int process_finish(struct process *process);
 
+/** Becomes another program, which has the streams of this one. Returns, with errno set, only if
+ * that cannot be run. */
+void process_become(const char *const *argv);
+
 #endif

@@ -8,6 +8,7 @@
 #include "core/base/buffer.h"
 #include "filter/checkout.h"
 #include "filter/command.h"
+#include "filter/options.h"
 #include "filter/push_check.h"
 #include "filter/report.h"
 
@@ -87,11 +88,12 @@ int verb_hook(const struct command *self, int argc, char **argv)
 	} hooks[] = {{"pre-push", pre_push},
 		     {"post-checkout", post_checkout},
 		     {"post-merge", post_merge}};
+	static const struct option_spec none[] = {{0}};
 	struct workspace ws;
 	int code = EXIT_USAGE;
 
-	if (argc == 2 && (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0))
-		return command_usage(self, 1);
+	if (argc == 2 && command_question(argv[1]))
+		return options_answer(self, none, command_question(argv[1]));
 	for (size_t i = 0; argc > 1 && i < sizeof(hooks) / sizeof(hooks[0]); i++) {
 		if (strcmp(argv[1], hooks[i].name) != 0)
 			continue;

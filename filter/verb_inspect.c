@@ -38,8 +38,10 @@ int verb_inspect(const struct command *self, int argc, char **argv)
 	bool json = false;
 	bool nodes = false;
 	const struct option_spec options[] = {
-		{0, "nodes", &nodes, NULL, "list the nodes of each program, with their bytes"},
-		{0, "json", &json, NULL, "write JSON, nodes included"},
+		{.name = "nodes",
+		 .flag = &nodes,
+		 .help = "list the nodes of each program, with their bytes"},
+		{.name = "json", .flag = &json, .help = "write JSON, nodes included"},
 		{0}};
 	struct workspace ws;
 	int result;

@@ -90,7 +90,10 @@ int verb_pointer(const struct command *self, int argc, char **argv)
 {
 	bool check_only = false;
 	const struct option_spec options[] = {
-		{0, "check", &check_only, NULL, "tell by the exit code if FILE is a pointer"}, {0}};
+		{.name = "check",
+		 .flag = &check_only,
+		 .help = "tell by the exit code if FILE is a pointer"},
+		{0}};
 	struct workspace ws;
 	int result;
 	int code;

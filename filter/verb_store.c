@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "filter/completion.h"
+#include "filter/manual.h"
 #include "filter/report.h"
 
 /* argv[0] of each is its second word. */
@@ -20,20 +22,33 @@ static const struct command verbs[] = {
 	 "remove what broken uploads left", verb_store_gc},
 	{NULL, NULL, NULL, NULL}};
 
-/* The page on stdout, or the usage on stderr. */
+/* The usage of every verb: on stdout, with what they are for, or on stderr. */
 static int usage(const struct command *self, int asked_for)
 {
+	FILE *out = asked_for ? stdout : stderr;
 	const struct command *verb;
 
-	if (!asked_for)
-		return command_usage(self, 0);
 	for (verb = verbs; verb->name; verb++)
-		printf("%s git brevis %s\n", verb == verbs ? "usage:" : "      ", verb->usage);
+		fprintf(out, "%s git brevis %s\n", verb == verbs ? "usage:" : "      ",
+			verb->usage);
+	if (!asked_for)
+		return EXIT_USAGE;
 	printf("\n%s\n\n", self->summary);
 	for (verb = verbs; verb->name; verb++)
 		printf("  %-14s %s\n", verb->name, verb->summary);
-	fputs(verb_store_page, stdout);
+	printf("\nURLs, credentials, settings and files are in git-brevis-store(1).\n");
 	return EXIT_DONE;
+}
+
+static int answer(const struct command *self, enum question question)
+{
+	if (question == QUESTION_WORDS) {
+		completion_print_verbs(verbs);
+		return EXIT_DONE;
+	}
+	if (question == QUESTION_MANUAL)
+		manual_open(self->name);
+	return usage(self, 1);
 }
 
 int verb_store(const struct command *self, int argc, char **argv)
@@ -42,8 +57,8 @@ int verb_store(const struct command *self, int argc, char **argv)
 
 	if (argc < 2)
 		return usage(self, 0);
-	if (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0)
-		return usage(self, 1);
+	if (command_question(argv[1]))
+		return answer(self, command_question(argv[1]));
 	for (verb = verbs; verb->name; verb++)
 		if (strcmp(verb->name + sizeof("store"), argv[1]) == 0)
 			return verb->run(verb, argc - 1, argv + 1);

@@ -11,7 +11,4 @@ int verb_store_ls(const struct command *self, int argc, char **argv);
 int verb_store_stats(const struct command *self, int argc, char **argv);
 int verb_store_verify(const struct command *self, int argc, char **argv);
 
-/** What there is to know of stores, for `git brevis help store`. */
-extern const char verb_store_page[];
-
 #endif

@@ -265,7 +265,8 @@ int verb_store_init(const struct command *self, int argc, char **argv)
 		{.name = "addressing",
 		 .value = &init.addressing,
 		 .help = "S3: where the bucket stands: in the \"path\", or in the host "
-			 "(\"virtual\")"},
+			 "(\"virtual\")",
+		 .values = "path virtual"},
 		{.name = "force",
 		 .flag = &init.force,
 		 .help = "replace another lfs.url in .lfsconfig"},

@@ -12,15 +12,28 @@ verbs="install uninstall track untrack status ls-files stats checkout pull fsck 
 
 run git brevis help
 exits 0 'help'
+is 'help lists what people type' "$(grep -cE '^   (checkout|clean) ' "$T/out")" 1
+run git brevis help -a
+exits 0 'help -a'
 for verb in $verbs; do
 	grep -qE "^ *(git brevis )?$verb\b" "$T/out" || break
 done
-is 'help lists every verb' "$verb" help
+is 'help -a lists every verb' "$verb" help
 run git brevis
 exits 129 'no verb'
 run git brevis frobnicate
 exits 129 'an unknown verb'
 one_line 'has one line' frobnicate 'git brevis help'
+run git brevis chekcout
+exits 129 'a misspelt verb'
+one_line 'is told which one may be meant' "'checkout'" 'git brevis help'
+run git brevis help ls-fil
+exits 129 'help for the beginning of a verb'
+one_line 'is told the rest' "'ls-files'"
+for words in -h --help; do
+	run git-brevis "$words"
+	is "git-brevis $words" "$RC $(head -n 1 "$T/out")" '0 usage: git brevis VERB [ARGUMENT...]'
+done
 run git brevis version
 exits 0 'version'
 is 'version is one line' "$(wc -l <"$T/out")" 1

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "filter/completion.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CAPITALS "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+/* A usage's punctuation: "[REVISION | A..B]... [PATH...]". */
+#define BETWEEN " \n[]|"
+
+static void print_option(const struct option_spec *spec)
+{
+	const char *values = !spec->value ? "" : spec->values ? spec->values : "VALUE";
+
+	if (spec->letter)
+		printf("-%c\t%s\t%s\n", spec->letter, values, spec->help);
+	if (spec->name)
+		printf("--%s\t%s\t%s\n", spec->name, values, spec->help);
+}
+
+/* The length of a word that names a kind of argument, without the dots behind it. 0 if it is none:
+ * one capital alone is a part of something ("A..B"), or a value. */
+static size_t kind_length(const char *word, size_t len)
+{
+	size_t capitals = strspn(word, CAPITALS);
+
+	if (capitals < 2 || capitals > len || strspn(word + capitals, ".") != len - capitals)
+		return 0;
+	return capitals;
+}
+
+/* Prints the words in capitals that are no values of options: those stand behind one, without a bar
+ * between them. */
+static void print_kinds(const char *usage)
+{
+	bool is_value = false;
+
+	while (*usage) {
+		size_t gap = strspn(usage, BETWEEN);
+		size_t len = strcspn(usage + gap, BETWEEN);
+		size_t kind = kind_length(usage + gap, len);
+
+		if (memchr(usage, '|', gap) || memchr(usage, ']', gap))
+			is_value = false;
+		if (kind && !is_value)
+			printf("%.*s\t\t\n", (int)kind, usage + gap);
+		is_value = usage[gap] == '-';
+		usage += gap + len;
+	}
+}
+
+void completion_print(const struct command *self, const struct option_spec *table)
+{
+	for (; !options_end(table); table++)
+		if (table->help)
+			print_option(table);
+	print_kinds(self->usage);
+}
+
+void completion_print_verbs(const struct command *table)
+{
+	for (; table->name; table++) {
+		const char *space = strrchr(table->name, ' ');
+
+		if (table->run)
+			printf("%s\t\t%s\n", space ? space + 1 : table->name, table->summary);
+	}
+}

@@ -149,6 +149,15 @@ void json_number(struct json_output *json, const char *key, uint64_t value)
 	check(json, yajl_gen_number(json->gen, text, (size_t)len));
 }
 
+void json_real(struct json_output *json, const char *key, double value)
+{
+	char text[40];
+	int len = snprintf(text, sizeof(text), "%.17g", value);
+
+	put_key(json, key);
+	check(json, yajl_gen_number(json->gen, text, (size_t)len));
+}
+
 void json_bool(struct json_output *json, const char *key, bool value)
 {
 	put_key(json, key);

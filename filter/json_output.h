@@ -20,6 +20,8 @@ void json_close(struct json_output *json);
 /** Bytes that are no UTF-8 (paths may hold any) are written as U+FFFD; value NULL is null. */
 void json_string(struct json_output *json, const char *key, const char *value);
 void json_number(struct json_output *json, const char *key, uint64_t value);
+/** A finite number, with all of its digits. */
+void json_real(struct json_output *json, const char *key, double value);
 void json_bool(struct json_output *json, const char *key, bool value);
 
 /** Ends the document and frees it. Returns -1 if memory was short; then it is not whole. */

@@ -23,6 +23,7 @@ struct model_view {
 	enum brevis_layout layout;
 	uint64_t size;
 	uint64_t header_size;
+	char sha256[OID_HEX_SIZE + 1]; /* once it was computed */
 	struct brevis_tensor_info *tensors;
 	size_t count;
 
@@ -239,7 +240,12 @@ uint64_t model_view_size(const struct model_view *view)
 	return view->size;
 }
 
-int model_view_sha256(const struct model_view *view, char hex[OID_HEX_SIZE + 1])
+bool model_view_is_promised(const struct model_view *view)
+{
+	return view->archive || view->source.has_pointer;
+}
+
+int model_view_sha256(struct model_view *view, char hex[OID_HEX_SIZE + 1])
 {
 	struct brevis_error err = {BREVIS_E_IO, "out of memory"};
 	uint8_t sha256[BREVIS_SHA256_SIZE];
@@ -252,9 +258,11 @@ int model_view_sha256(const struct model_view *view, char hex[OID_HEX_SIZE + 1])
 		memcpy(hex, view->source.pointer.oid, OID_HEX_SIZE + 1);
 		return 0;
 	}
-	if (source_digest(&view->source.file.source, sha256) != 0)
+	if (!*view->sha256 && source_digest(&view->source.file.source, sha256) != 0)
 		return fail(view, &err);
-	digest_to_hex(sha256, hex);
+	if (!*view->sha256)
+		digest_to_hex(sha256, view->sha256);
+	memcpy(hex, view->sha256, sizeof(view->sha256));
 	return 0;
 }
 

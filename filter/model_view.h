@@ -52,7 +52,10 @@ uint64_t model_view_size(const struct model_view *view);
 
 /** SHA-256 of the content in hex: as its archive or its pointer promises it, else computed. Reports
  * and returns -1 on failure. */
-int model_view_sha256(const struct model_view *view, char hex[OID_HEX_SIZE + 1]);
+int model_view_sha256(struct model_view *view, char hex[OID_HEX_SIZE + 1]);
+
+/** True if that costs nothing. */
+bool model_view_is_promised(const struct model_view *view);
 
 /** Bytes of the header, with the 8 that say its length; 0 for opaque content. */
 uint64_t model_view_header_size(const struct model_view *view);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -93,6 +94,13 @@ static void arrange_signals(void)
 	interrupt_install();
 }
 
+/* git before 2.40 tells its children so where a submodule lies in the repository above, and its own
+ * commands that do not know what to do with it refuse to run: those that we, and git-lfs, ask. */
+static void arrange_environment(void)
+{
+	unsetenv("GIT_INTERNAL_SUPER_PREFIX");
+}
+
 /*
  * Buffers of megabytes come and go with every tensor. Memory that was given back to the system
  * comes again page by page, each cleared on its first touch: keeping it saves a tenth of the
@@ -119,6 +127,7 @@ int main(int argc, char **argv)
 
 	arrange_signals();
 	arrange_memory();
+	arrange_environment();
 	if (argc < 2) {
 		return verb_help(command_find(commands, "help"), 0, argv);
 	}

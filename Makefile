@@ -1,10 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-# Targets: see `make help`. Variables: PREFIX, DESTDIR, BUILD, CC, AR, PKG_CONFIG, OPT, SANITIZE,
-# CFLAGS, LDFLAGS.
+# Targets: see `make help`. Variables: BUILD, CC, AR, NM, OBJCOPY, STRIP, PKG_CONFIG, OPT, SANITIZE,
+# CFLAGS, LDFLAGS; DESTDIR, PREFIX and those below it for `make install`; DISTDIR for `make dist` and
+# `make deb`.
 
-PREFIX   ?= /usr/local
+PREFIX     ?= /usr/local
+BINDIR     ?= $(PREFIX)/bin
+LIBDIR     ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+DATADIR    ?= $(PREFIX)/share
+MANDIR     ?= $(DATADIR)/man
+DOCDIR     ?= $(DATADIR)/doc/git-brevis
+BASHCOMPDIR ?= $(DATADIR)/bash-completion/completions
+ZSHCOMPDIR ?= $(DATADIR)/zsh/site-functions
+FISHCOMPDIR ?= $(DATADIR)/fish/vendor_completions.d
+
 BUILD    ?= build
+DISTDIR  ?= $(BUILD)
 CC       ?= cc
+NM       ?= nm
+OBJCOPY  ?= objcopy
+STRIP    ?= strip
 PKG_CONFIG ?= pkg-config
 OPT      ?= -O3 -g
 CORE_PACKAGES := libcrypto libzstd liblzma libxxhash yajl
@@ -12,12 +27,13 @@ PACKAGES := libgit2 libcurl expat $(CORE_PACKAGES)
 
 WARN     := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
             -Wpointer-arith -Wvla -Wformat=2
-HARDEN   := -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
+HARDEN   := -fstack-protector-strong -D_FORTIFY_SOURCE=2
+POSITION := -fPIE
 CPPFLAGS += -I. -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64
 # Flags of packages that are installed by the time a compiler runs.
 PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
 PKG_LIBS   = $(shell $(PKG_CONFIG) --libs $(PACKAGES))
-ALL_CFLAGS = -std=gnu11 $(OPT) $(WARN) $(HARDEN) -fvisibility=hidden -pthread -MMD -MP $(SANITIZE) $(CFLAGS)
+ALL_CFLAGS = -std=gnu11 $(OPT) $(WARN) $(HARDEN) $(POSITION) -fvisibility=hidden -pthread -MMD -MP $(SANITIZE) $(CFLAGS)
 ALL_LDFLAGS = -pie -Wl,-z,relro,-z,now -pthread $(SANITIZE) $(LDFLAGS)
 
 CORE_SRC   := $(wildcard core/*.c core/*/*.c)
@@ -33,8 +49,12 @@ FILTER_HEADERS := "(filter/|tests/unit/(sandbox|repository_cases)\.h)
 CORE_UNIT_BIN := $(shell grep -LE '$(FILTER_HEADERS)' $(UNIT_SRC) | \
                    sed 's|^tests/unit/\(.*\)\.c$$|$(BUILD)/tests/\1|')
 
+VERSION := $(shell sed -n 's/^\#define BREVIS_VERSION "\(.*\)"/\1/p' core/brevis.h)
+SONAME  := libbrevis.so.$(firstword $(subst ., ,$(VERSION)))
+SHARED  := $(BUILD)/lib/libbrevis.so.$(VERSION)
+
 .PHONY: all
-all: $(BUILD)/git-brevis
+all: $(BUILD)/git-brevis $(BUILD)/lib/libbrevis.a $(SHARED)
 
 $(BUILD)/libbrevis.a: $(CORE_OBJ)
 	@rm -f $@
@@ -57,7 +77,27 @@ $(BUILD)/tests/%: tests/unit/%.c $(BUILD)/librooms.a $(BUILD)/libbrevis.a
 		$(ALL_LDFLAGS) $(PKG_LIBS) -lcmocka
 
 # What knows nothing of git builds where there is no libgit2.
-$(BUILD)/core/% $(CORE_UNIT_BIN) $(BUILD)/core-digests: PACKAGES := $(CORE_PACKAGES)
+$(BUILD)/core/% $(BUILD)/lib/% $(CORE_UNIT_BIN) $(BUILD)/core-digests: PACKAGES := $(CORE_PACKAGES)
+
+# The program and the shared library are made of the same objects: position-independent code is as
+# fast here, as all that the core calls in itself is hidden.
+$(BUILD)/core/%: POSITION := -fPIC
+
+# What brevis.h declares has default visibility, and is all that is exported.
+$(SHARED): $(CORE_OBJ)
+	@mkdir -p $(@D)
+	@echo 'BREVIS_$(lastword $(subst ., ,$(SONAME))) { global: brevis_*; local: *; };' >$(@D)/libbrevis.map
+	$(CC) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=$(@D)/libbrevis.map \
+		-Wl,-z,relro,-z,now,--as-needed $(if $(SANITIZE),,-Wl,-z,defs) -pthread $(SANITIZE) \
+		$(LDFLAGS) -o $@ $^ $(PKG_LIBS)
+
+# The library for others to link: inner names get the library's prefix, so as not to meet theirs.
+$(BUILD)/lib/libbrevis.a: $(BUILD)/libbrevis.a
+	@mkdir -p $(@D)
+	@$(NM) -g --defined-only $< | \
+		awk 'NF == 3 && $$3 !~ /^(brevis)?_/ { print $$3, "brevis_private_" $$3 }' | \
+		sort -u >$@.names
+	$(OBJCOPY) --redefine-syms=$@.names $< $@
 
 $(CORE_UNIT_BIN): $(BUILD)/tests/%: tests/unit/%.c $(BUILD)/libbrevis.a
 	@mkdir -p $(@D)
@@ -117,14 +157,28 @@ $(BUILD)/ablation: scripts/ablation.c scripts/load-file.h $(BUILD)/libbrevis.a
 check:
 	tests/run
 
-.PHONY: install
-install: all
-	install -d $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(BUILD)/git-brevis $(DESTDIR)$(PREFIX)/bin/git-brevis
+PLACES = DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" BINDIR="$(BINDIR)" LIBDIR="$(LIBDIR)" \
+	INCLUDEDIR="$(INCLUDEDIR)" MANDIR="$(MANDIR)" DOCDIR="$(DOCDIR)" \
+	BASHCOMPDIR="$(BASHCOMPDIR)" ZSHCOMPDIR="$(ZSHCOMPDIR)" FISHCOMPDIR="$(FISHCOMPDIR)" \
+	BUILD="$(BUILD)" VERSION="$(VERSION)" SONAME="$(SONAME)" STRIP="$(STRIP)"
 
-.PHONY: uninstall
+.PHONY: install install-strip uninstall
+install: all
+	@$(PLACES) scripts/install-files install
+
+install-strip: all
+	@$(PLACES) scripts/install-files install --strip
+
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/git-brevis
+	@$(PLACES) scripts/install-files uninstall
+
+.PHONY: dist deb
+dist:
+	scripts/make-dist "$(DISTDIR)"
+
+deb: all
+	BUILD="$(BUILD)" VERSION="$(VERSION)" SONAME="$(SONAME)" STRIP="$(STRIP)" \
+		scripts/deb/build "$(DISTDIR)"
 
 .PHONY: format
 format:
@@ -136,11 +190,16 @@ clean:
 
 .PHONY: help
 help:
-	@echo "make            build $(BUILD)/git-brevis"
-	@echo "make check      build and run every test (tests/run --list names them)"
-	@echo "make install    install it below PREFIX ($(PREFIX)), within DESTDIR if that is set"
-	@echo "make uninstall  remove it from there"
-	@echo "make format     lay out the sources as .clang-format says"
-	@echo "make clean      remove $(BUILD)"
+	@echo "make                build $(BUILD)/git-brevis, and libbrevis in $(BUILD)/lib"
+	@echo "make check          build and run every test (tests/run --list names them)"
+	@echo "make install        install it below PREFIX ($(PREFIX)), within DESTDIR if that is set;"
+	@echo "                    BINDIR, LIBDIR, INCLUDEDIR, DATADIR, MANDIR, DOCDIR, BASHCOMPDIR,"
+	@echo "                    ZSHCOMPDIR and FISHCOMPDIR may be set, too"
+	@echo "make install-strip  the same, without what only debuggers need"
+	@echo "make uninstall      remove it from there"
+	@echo "make dist           pack the sources of the last commit into $(DISTDIR)"
+	@echo "make deb            make Debian packages in $(DISTDIR)"
+	@echo "make format         lay out the sources as .clang-format says"
+	@echo "make clean          remove $(BUILD)"
 
 -include $(shell find $(BUILD) -type f -name '*.d' 2>/dev/null)

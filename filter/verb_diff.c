@@ -234,9 +234,9 @@ int verb_diff(const struct command *self, int argc, char **argv)
 	bool json = false;
 	bool cached = false;
 	const struct option_spec options[] = {
-		{0, "json", &json, NULL, "write JSON"},
-		{0, "cached", &cached, NULL, "compare the index, not the work tree"},
-		{0, "staged", &cached, NULL, "the same"},
+		{.name = "json", .flag = &json, .help = "write JSON"},
+		{.name = "cached", .flag = &cached, .help = "compare the index, not the work tree"},
+		{.name = "staged", .flag = &cached, .help = "the same"},
 		{0}};
 	size_t words = (size_t)argc;
 	size_t dashes = parting(argc, argv);

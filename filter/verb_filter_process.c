@@ -7,6 +7,7 @@
 #include <sys/queue.h>
 #include <unistd.h>
 
+#include "filter/caller.h"
 #include "filter/convert.h"
 #include "filter/hooks_setup.h"
 #include "filter/lfs.h"
@@ -33,6 +34,7 @@ struct process_filter {
 	void *by_path;               /* the same, a tree of tsearch() */
 	size_t waiting;              /* how many of them were not tried yet */
 	bool skip;                   /* pointers stay pointers */
+	bool local;                  /* those whose object is not here do */
 };
 
 /* ---- what neither conversion touches -------------------------------------------------------- */
@@ -170,7 +172,8 @@ static enum session_result restore(struct process_filter *filter, const char *pa
 
 static enum session_result smudge_or_fetch(struct process_filter *filter,
 					   const struct session_request *request,
-					   const struct pointer *pointer, struct session *session)
+					   const struct pointer *pointer, const struct spool *spool,
+					   struct session *session)
 {
 	struct lfs_want want = {request->path, *pointer};
 	enum smudge_result result =
@@ -178,6 +181,8 @@ static enum session_result smudge_or_fetch(struct process_filter *filter,
 
 	if (result != SMUDGE_MISSING)
 		return result == SMUDGE_DONE ? SESSION_DONE : SESSION_FAILED;
+	if (filter->local)
+		return pass(request->path, spool, session);
 	if (request->can_delay)
 		return delay(filter, request->path, pointer);
 	if (lfs_download(&filter->ws, &want, 1) != 0)
@@ -203,7 +208,7 @@ static enum session_result convert_blob(struct process_filter *filter,
 		report_trace("smudge %s: pointer", request->path);
 		return pass(request->path, spool, session);
 	}
-	return smudge_or_fetch(filter, request, &pointer, session);
+	return smudge_or_fetch(filter, request, &pointer, spool, session);
 }
 
 /* Serves a path that was delayed, and forgets it: the same path can come again as another blob. */
@@ -305,6 +310,7 @@ int verb_filter_process(const struct command *self, int argc, char **argv)
 	static const struct option_spec none[] = {{0}};
 	struct process_filter filter = {.by_path = NULL};
 	const struct session_actions actions = {&filter, clean, smudge_request, list_available};
+	enum caller caller = caller_look();
 	int result;
 	int code;
 
@@ -321,7 +327,8 @@ int verb_filter_process(const struct command *self, int argc, char **argv)
 	if (workspace_open(&filter.ws) != 0)
 		return EXIT_FATAL;
 	TAILQ_INIT(&filter.delayed);
-	filter.skip = smudge_is_skipped(&filter.ws);
+	filter.skip = caller == CALLER_SHOWS || smudge_is_skipped(&filter.ws);
+	filter.local = caller == CALLER_COMPARES;
 	if (repository_work_tree(filter.ws.repository))
 		hooks_ensure(filter.ws.repository);
 	result = session_run(STDIN_FILENO, STDOUT_FILENO, &actions);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/base/digest.h"
+#include "filter/caller.h"
 #include "filter/model_header.h"
 #include "filter/options.h"
 #include "filter/report.h"
@@ -95,9 +96,9 @@ static int print_content(struct model_view *view)
 	return rc;
 }
 
-/* All that there is to say without the object; whoever looks for pointers in a history finds one.
- */
-static void print_missing(const struct model_view *view)
+/* All that there is to say without the object, and what whoever looks for pointers must see:
+ * `git lfs prune` deletes the objects whose pointers it does not find among what was not pushed. */
+static void print_pointer(const struct model_view *view)
 {
 	char text[POINTER_TEXT_SIZE];
 
@@ -122,10 +123,13 @@ int verb_textconv(const struct command *self, int argc, char **argv)
 		return EXIT_FATAL;
 	rc = model_view_open_file(&ws, argv[0], NULL, &view);
 	if (rc == 0) {
-		if (model_view_is_here(view))
-			rc = print_content(view);
+		bool is_text = !model_view_is_here(view) ||
+			       (model_view_pointer(view) && caller_seeks_pointers());
+
+		if (is_text)
+			print_pointer(view);
 		else
-			print_missing(view);
+			rc = print_content(view);
 		model_view_free(view);
 	}
 	workspace_close(&ws);

@@ -95,23 +95,29 @@ static int read_all(const char *path, struct buffer *text)
 	return n < 0 ? -1 : 0;
 }
 
-struct attributes_file *attributes_file_load(const char *path)
+struct attributes_file *attributes_file_parse(const char *path, const void *text, size_t len)
 {
 	struct attributes_file *file = calloc(1, sizeof(*file));
-	struct buffer text = BUFFER_INIT;
-	int rc = -1;
 
 	if (file)
 		file->path = strdup(path);
 	if (!file || !file->path)
 		report_error("%s: out of memory", path);
-	else if (read_all(path, &text) == 0)
-		rc = split(file, (const char *)text.data, text.size);
-	buffer_release(&text);
-	if (rc == 0)
+	else if (split(file, text, len) == 0)
 		return file;
 	attributes_file_free(file);
 	return NULL;
+}
+
+struct attributes_file *attributes_file_load(const char *path)
+{
+	struct attributes_file *file = NULL;
+	struct buffer text = BUFFER_INIT;
+
+	if (read_all(path, &text) == 0)
+		file = attributes_file_parse(path, text.data, text.size);
+	buffer_release(&text);
+	return file;
 }
 
 void attributes_file_free(struct attributes_file *file)
@@ -127,7 +133,7 @@ void attributes_file_free(struct attributes_file *file)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static void join(const struct attributes_file *file, struct buffer *text)
+void attributes_file_text(const struct attributes_file *file, struct buffer *text)
 {
 	if (file->bom)
 		buffer_append(text, byte_order_mark, sizeof(byte_order_mark));
@@ -169,7 +175,7 @@ int attributes_file_save(struct attributes_file *file)
 
 	if (!file->changed)
 		return 0;
-	join(file, &text);
+	attributes_file_text(file, &text);
 	if (file->count == 0) {
 		if (unlink(file->path) != 0 && errno != ENOENT)
 			rc = -1;
@@ -333,14 +339,13 @@ static enum attributes_change nomem(const struct attributes_file *file)
 	return ATTRIBUTES_FAILED;
 }
 
-enum attributes_change attributes_file_track(struct attributes_file *file, const char *pattern)
+enum attributes_change attributes_file_set(struct attributes_file *file, const char *pattern,
+					   const char *words)
 {
 	size_t at = find_line(file, pattern);
 	char *line;
 	int rc;
 
-	if (at < file->count && has_all_of_ours(file->lines[at]))
-		return ATTRIBUTES_SAME;
 	if (at == file->count) {
 		if (asprintf(&line, "%s%s", pattern, file->crlf ? "\r" : "") < 0)
 			return nomem(file);
@@ -349,13 +354,26 @@ enum attributes_change attributes_file_track(struct attributes_file *file, const
 		if (rc < 0)
 			return nomem(file);
 	}
-	line = rewritten(file->lines[at], ATTRIBUTES_OURS);
+	line = rewritten(file->lines[at], words);
 	if (!line)
 		return nomem(file);
+	if (strcmp(line, file->lines[at]) == 0) {
+		free(line);
+		return ATTRIBUTES_SAME;
+	}
 	free(file->lines[at]);
 	file->lines[at] = line;
 	file->changed = true;
 	return ATTRIBUTES_CHANGED;
+}
+
+enum attributes_change attributes_file_track(struct attributes_file *file, const char *pattern)
+{
+	size_t at = find_line(file, pattern);
+
+	if (at < file->count && has_all_of_ours(file->lines[at]))
+		return ATTRIBUTES_SAME;
+	return attributes_file_set(file, pattern, ATTRIBUTES_OURS);
 }
 
 /* True if nothing follows the pattern. */

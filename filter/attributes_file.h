@@ -9,6 +9,12 @@
 /** The attributes of a tracked pattern. "-text": no line-end conversion ever touches a file. */
 #define ATTRIBUTES_OURS "filter=brevis diff=brevis merge=brevis -text"
 
+/** The attributes of a pattern whose files are stock Git LFS's, and of one whose files git keeps
+ * itself; the latter say so against whatever broader lines say. */
+#define ATTRIBUTES_LFS "filter=lfs diff=lfs merge=lfs -text"
+#define ATTRIBUTES_RAW "!filter !diff !merge -text"
+
+struct buffer;
 struct attributes_file;
 
 /**
@@ -16,6 +22,12 @@ struct attributes_file;
  * is a symbolic link, which git would not follow here either.
  */
 struct attributes_file *attributes_file_load(const char *path);
+
+/** Reads the text of such a file; path is for messages. Reports and returns NULL on failure. */
+struct attributes_file *attributes_file_parse(const char *path, const void *text, size_t len);
+
+/** Appends the text that the file has now. */
+void attributes_file_text(const struct attributes_file *file, struct buffer *text);
 
 /** Writes the file anew and renames it into place, if anything changed. An empty one is removed.
  * Reports and returns -1 on failure. */
@@ -33,6 +45,10 @@ enum attributes_change { ATTRIBUTES_SAME = 0, ATTRIBUTES_CHANGED = 1, ATTRIBUTES
  * other attributes but "binary", which would undo ours. Out of memory is reported.
  */
 enum attributes_change attributes_file_track(struct attributes_file *file, const char *pattern);
+
+/** The same with other words than ATTRIBUTES_OURS. */
+enum attributes_change attributes_file_set(struct attributes_file *file, const char *pattern,
+					   const char *words);
 
 /** Takes our attributes from a pattern; a line that says nothing else goes. */
 enum attributes_change attributes_file_untrack(struct attributes_file *file, const char *pattern);

@@ -196,7 +196,8 @@ int git_run(const struct git_run *run)
 		if (errors < 0)
 			goto failed;
 	}
-	rc = start(run, input, out[1], errors, &pid);
+	rc = start(run, input >= 0 || run->input_fd <= 0 ? input : run->input_fd, out[1], errors,
+		   &pid);
 	if (rc) {
 		errno = rc;
 		goto failed;

@@ -14,6 +14,7 @@ struct git_run {
 	const char *const *env;  /* NAME=VALUE to set, NAME to unset; ends with NULL; may be NULL */
 	const void *input;       /* on its stdin, which is empty if NULL */
 	size_t input_len;
+	int input_fd; /* a file for its stdin instead, if it is greater than 0 */
 	struct buffer *output; /* takes its stdout; NULL leaves ours */
 	struct buffer *errors; /* takes its stderr; NULL leaves ours */
 };

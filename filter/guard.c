@@ -142,10 +142,9 @@ static char *list_without(const char *list, const char *pattern, bool *found)
 	return NULL;
 }
 
-static int change(const struct repository *repository, const char *pattern, bool add, bool *changed)
+int guard_change(const char *path, const char *pattern, bool add, bool *changed)
 {
-	char *path = guard_file(repository);
-	char *list = path ? read_list(path) : NULL;
+	char *list = read_list(path);
 	char *others = NULL;
 	char *longer = NULL;
 	bool found;
@@ -174,6 +173,23 @@ out:
 	free(longer);
 	free(others);
 	free(list);
+	return rc;
+}
+
+bool guard_is_there(const char *path)
+{
+	char *list = read_list(path);
+	bool is_there = list && *list;
+
+	free(list);
+	return is_there;
+}
+
+static int change(const struct repository *repository, const char *pattern, bool add, bool *changed)
+{
+	char *path = guard_file(repository);
+	int rc = path ? guard_change(path, pattern, add, changed) : -1;
+
 	free(path);
 	return rc;
 }

@@ -16,6 +16,12 @@
  */
 char *guard_pattern(const char *prefix, const char *pattern);
 
+/** The same for a file that is not yet .lfsconfig, which path names. */
+int guard_change(const char *path, const char *pattern, bool add, bool *changed);
+
+/** True if such a file keeps git-lfs from anything. */
+bool guard_is_there(const char *path);
+
 /** Adds a pattern to the list, or takes it out. *changed is set to true if that changed the file.
  * Reports and returns -1 on failure. */
 int guard_add(const struct repository *repository, const char *pattern, bool *changed);

@@ -302,8 +302,7 @@ static int update_entries(git_index *index, const struct written_file *files, si
 	return 0;
 }
 
-/* Copies the index. Returns -1 with errno set. */
-static int copy_file(const char *from, const char *to)
+int repository_copy_file(const char *from, const char *to)
 {
 	int in = open(from, O_RDONLY | O_CLOEXEC);
 	int out = -1;
@@ -359,7 +358,8 @@ static enum rewrite rewrite_copy(const struct repository *repository, const char
 	enum rewrite result = REWRITE_REFUSED;
 	struct stat st;
 
-	if (stat(repository->index_path, &st) != 0 || copy_file(repository->index_path, copy) < 0) {
+	if (stat(repository->index_path, &st) != 0 ||
+	    repository_copy_file(repository->index_path, copy) < 0) {
 		report_error("%s: cannot copy the index: %s", copy, strerror(errno));
 		return REWRITE_FAILED;
 	}

@@ -56,6 +56,12 @@ int repository_git_reported(const struct repository *repository, const char *ind
 void repository_look_at_blob(git_odb *odb, const git_oid *oid, struct tracked_file *file);
 
 /**
+ * Makes the name of a temporary file that does not exist: among those of git-lfs, or where nobody
+ * lets us write there, where temporary files go. Caller frees. Returns -1 with errno set.
+ */
+int repository_scratch_name(const struct repository *repository, char **path);
+
+/**
  * A private index file that holds the tree of a revision, so that git can be asked about its paths
  * and attributes as if it were checked out.
  */
@@ -68,6 +74,29 @@ struct scratch_index {
 int scratch_index_make(const struct repository *repository, const char *revision,
 		       struct scratch_index *out);
 void scratch_index_remove(struct scratch_index *scratch);
+
+/** A file found in an index; its path is in file_list.paths. */
+struct found_file {
+	char blob[BLOB_HEX_SIZE + 1];
+	bool executable;
+	bool skip_worktree;
+};
+
+/** Regular files, in git's order. */
+struct file_list {
+	struct buffer paths; /* each ends with NUL, one after the other */
+	struct buffer files; /* of struct found_file, in the same order */
+};
+
+/** Lists with index (or the repository's own, if NULL) the regular files that the pathspecs select;
+ * conflicted ones are left out. Reports and returns -1 on failure. */
+int repository_list_files(const struct repository *repository, const char *index,
+			  const char *const *pathspecs, size_t count, struct file_list *list);
+size_t file_list_count(const struct file_list *list);
+void file_list_release(struct file_list *list);
+
+/** Copies a file with its permissions, replacing what is there. Returns -1 with errno set. */
+int repository_copy_file(const char *from, const char *to);
 
 /** What the attributes of a path say. */
 struct path_attributes {

@@ -14,19 +14,7 @@
 #include "filter/report.h"
 #include "filter/repository_private.h"
 
-/* A file found; its path is in list.paths. */
-struct found_file {
-	char blob[BLOB_HEX_SIZE + 1];
-	bool executable;
-	bool skip_worktree;
-};
-
-struct file_list {
-	struct buffer paths; /* each ends with NUL, one after the other */
-	struct buffer files; /* of struct found_file, in the same order */
-};
-
-static size_t list_count(const struct file_list *list)
+size_t file_list_count(const struct file_list *list)
 {
 	return list->files.size / sizeof(struct found_file);
 }
@@ -37,7 +25,7 @@ static void list_add(struct file_list *list, const struct found_file *file, cons
 	buffer_append(&list->paths, path, strlen(path) + 1);
 }
 
-static void list_release(struct file_list *list)
+void file_list_release(struct file_list *list)
 {
 	buffer_release(&list->paths);
 	buffer_release(&list->files);
@@ -171,9 +159,7 @@ static int make_name(const char *dir, char **path)
 	return 0;
 }
 
-/* Its place is among git-lfs's temporary files; where nobody lets us write there, it is where
- * temporary files go. */
-static int make_scratch_name(const struct repository *repository, char **path)
+int repository_scratch_name(const struct repository *repository, char **path)
 {
 	const char *tmp = getenv("TMPDIR");
 	char *dir;
@@ -199,7 +185,7 @@ int scratch_index_make(const struct repository *repository, const char *revision
 	*out = (struct scratch_index){NULL, -1};
 	if (revision[0] == '-')
 		return report_error("'%s' is no revision", revision);
-	if (make_scratch_name(repository, &out->path) < 0)
+	if (repository_scratch_name(repository, &out->path) < 0)
 		return report_error("cannot make a temporary file in %s/tmp: %s",
 				    repository->lfs_dir, strerror(errno));
 	out->guard = interrupt_guard_file(out->path);
@@ -241,9 +227,8 @@ static int take_entry(struct file_list *list, const char *entry)
 	return 0;
 }
 
-/* Lists with index (or the repository's own, if NULL) what the pathspecs select. */
-static int list_files(const struct repository *repository, const char *index,
-		      const char *const *pathspecs, size_t count, struct file_list *list)
+int repository_list_files(const struct repository *repository, const char *index,
+			  const char *const *pathspecs, size_t count, struct file_list *list)
 {
 	static const char *const first[] = {"ls-files", "-t", "-s", "-z", "--full-name", "--"};
 	const size_t first_count = sizeof(first) / sizeof(first[0]);
@@ -298,7 +283,7 @@ static int each_filtered(struct repository *repository, const char *index,
 	const struct found_file *found = (const struct found_file *)(const void *)list->files.data;
 	const char *path = (const char *)list->paths.data;
 	git_repository *git = repository_libgit2(repository);
-	size_t count = list_count(list);
+	size_t count = file_list_count(list);
 	struct path_attributes *attributes = calloc(count + 1, sizeof(*attributes));
 	git_odb *odb = NULL;
 	int rc = -1;
@@ -339,11 +324,11 @@ int repository_each_tracked(struct repository *repository, const char *revision,
 	if (revision)
 		rc = scratch_index_make(repository, revision, &scratch);
 	if (rc == 0)
-		rc = list_files(repository, scratch.path, pathspecs, count, &list);
+		rc = repository_list_files(repository, scratch.path, pathspecs, count, &list);
 	if (rc == 0)
 		rc = each_filtered(repository, scratch.path, &list, each, ctx);
 	scratch_index_remove(&scratch);
-	list_release(&list);
+	file_list_release(&list);
 	return rc;
 }
 
@@ -450,7 +435,7 @@ int repository_each_new_blob(struct repository *repository, const char *tip,
 		rc = report_error("out of memory");
 		goto out;
 	}
-	if (list_count(&list) == 0)
+	if (file_list_count(&list) == 0)
 		goto out;
 	rc = scratch_index_make(repository, tip, &scratch);
 	if (rc == 0)
@@ -461,7 +446,7 @@ out:
 	buffer_release(&new_blobs.files);
 	buffer_release(&new_blobs.blobs);
 	scratch_index_remove(&scratch);
-	list_release(&list);
+	file_list_release(&list);
 	buffer_release(&text);
 	return rc;
 }

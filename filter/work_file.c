@@ -422,6 +422,17 @@ int work_file_commit(struct work_file *file, struct stat *st)
 	return 0;
 }
 
+int work_file_remove(struct work_file *file)
+{
+	if (!is_unchanged(file))
+		return report_error("%s: was changed by someone else meanwhile; left as it is",
+				    file->path);
+	if (unlinkat(file->dir, file->leaf, 0) != 0)
+		return report_error("%s: cannot remove it: %s; " MAKE_WRITABLE, file->path,
+				    strerror(errno));
+	return 0;
+}
+
 /* Removes the directories that were made for a file that did not come, the lowest first; one that
  * holds something by now stays, and those above it. */
 static void remove_directories(struct work_file *file)

@@ -68,6 +68,10 @@ int work_file_write(void *work_file, const void *data, size_t len);
  */
 int work_file_commit(struct work_file *work_file, struct stat *st);
 
+/** Removes what was seen at the path instead of replacing it, if that is still there. Reports and
+ * returns -1 if not. */
+int work_file_remove(struct work_file *work_file);
+
 /** Frees it and leaves nothing behind if it was not committed, no new directory either. NULL is
  * allowed. */
 void work_file_free(struct work_file *work_file);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** What the repository_proposal*.c files share; nobody else includes it. */
+#ifndef FILTER_REPOSITORY_PROPOSAL_H
+#define FILTER_REPOSITORY_PROPOSAL_H
+
+#include "filter/proposal.h"
+#include "filter/repository_private.h"
+
+struct proposal {
+	struct repository *repository;
+	char head[BLOB_HEX_SIZE + 1]; /* the commit it began from */
+	char *index;                  /* its own, beside the repository's */
+	char *index_lock;             /* by which git writes that */
+	int guards[2];
+	struct stat copied;    /* the repository's index, when it was copied */
+	struct buffer skipped; /* paths that a sparse checkout leaves out, each ends with NUL */
+	struct buffer entries; /* what was put, as for `git update-index --index-info` */
+};
+
+/** The commit that HEAD is. Reports and returns -1 on failure. */
+int proposal_read_head(const struct repository *repository, char head[BLOB_HEX_SIZE + 1]);
+
+#endif

@@ -300,7 +300,7 @@ static int leave_head(struct cleaning *c)
 		     c->work_file ? (uint64_t)c->before.st_size : c->size);
 	if (brevis_is_archive(c->head, c->head_len)) {
 		started = start_archive(c);
-	} else if (c->earlier.has_plain) {
+	} else if (c->earlier.has_plain && !c->ws->no_plain) {
 		c->stage = STAGE_FOLLOW;
 		c->step = malloc(FOLLOW_STEP);
 		c->sha = brevis_sha256_new();

@@ -315,7 +315,7 @@ static int keep_plain(struct cleaning *c, const struct brevis_encode_summary *su
 	int restored;
 
 	pointer_set_oid(&pointer, summary->original_sha256);
-	if (!earlier_is_of_path(&c->earlier, &pointer))
+	if (c->ws->no_plain || !earlier_is_of_path(&c->earlier, &pointer))
 		return 0;
 	is_here = earlier_has_plain(c->ws, &pointer);
 	restored = is_here ? 1 : restore_plain(c, &pointer);

@@ -26,8 +26,10 @@ struct workspace {
 	struct thread_share share; /* of that, what the file at hand is converted with */
 	enum brevis_preset preset; /* brevis.preset, or GIT_BREVIS_PRESET */
 	bool reuse;                /* brevis.reuse: follow and reuse earlier archives */
-	bool dry_run; /* clean computes the pointer, but stores and remembers nothing */
-	bool stored;  /* set by clean when it has stored an object */
+	bool no_plain; /* clean makes an archive of what index or HEAD hold as a plain object, too
+			*/
+	bool dry_run;  /* clean computes the pointer, but stores and remembers nothing */
+	bool stored;   /* set by clean when it has stored an object */
 };
 
 /** Opens the repository around us and its stores. Reports and returns -1 if that fails. */

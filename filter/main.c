@@ -25,6 +25,10 @@ const struct command commands[] = {
 	 "keep files as compressed archives from now on, or list what is kept so", verb_track},
 	{"untrack", "untrack [--filename] PATTERN...", "stop keeping files as compressed archives",
 	 verb_untrack},
+	{"migrate",
+	 "migrate import [--from raw|lfs|any] [--above SIZE] [PATTERN...]\n"
+	 "       git brevis migrate export [--to raw|lfs] [PATTERN...]",
+	 "move files between raw blobs, Git LFS and archives, in a new commit", verb_migrate},
 	{"env", "env", "show the settings and places in force", verb_env},
 	{"", NULL, "work files and their objects", NULL},
 	{"status", "status [--porcelain [-z] | --json] [PATH...]",

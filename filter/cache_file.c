@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "filter/shared_mode.h"
 #include "filter/token.h"
 
 int cache_directory_open(const char *path)
@@ -20,7 +21,7 @@ int cache_directory_open(const char *path)
  * can be made: that is no failure yet, but the cause of a later one, and kept in *refused. */
 static int make_directory(const char *path, int *refused)
 {
-	if (mkdir(path, 0777) == 0 || errno == EEXIST)
+	if (shared_mkdir(path) == 0 || errno == EEXIST)
 		return 0;
 	if (errno == EROFS || errno == EACCES) {
 		*refused = errno;

@@ -12,6 +12,7 @@
 
 #include "filter/interrupt.h"
 #include "filter/report.h"
+#include "filter/shared_mode.h"
 #include "filter/stream.h"
 #include "filter/token.h"
 
@@ -241,7 +242,7 @@ static void sync_directory(const char *path)
 /* Makes one directory. Where an object's name has to be durable, its own has to be, too. */
 static int make_directory(const struct object_store *store, const char *path)
 {
-	if (mkdir(path, 0777) != 0)
+	if (shared_mkdir(path) != 0)
 		return errno == EEXIST ? 0 : -1;
 	if (store->sync == SYNC_DURABLE)
 		sync_directory(path);
@@ -265,9 +266,9 @@ static int make_directories(const struct object_store *store, char *path)
 	return result;
 }
 
-/* Creates a file of a new name in <lfs dir>/tmp. The umask decides who may read it, as for all that
- * git-lfs stores. Returns its descriptor and in *path its name, which the caller frees whatever
- * happens, or -1 with errno set. */
+/* Creates a file of a new name in <lfs dir>/tmp. The umask decides who may read it, and
+ * core.sharedRepository, as for all that git-lfs stores. Returns its descriptor and in *path its
+ * name, which the caller frees whatever happens, or -1 with errno set. */
 static int create_temporary(const struct object_store *store, char **path)
 {
 	int attempt;
@@ -288,6 +289,8 @@ static int create_temporary(const struct object_store *store, char **path)
 		if (make_directories(store, *path) != 0)
 			return -1;
 		fd = open(*path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (fd >= 0)
+			shared_file(fd, *path);
 		if (fd >= 0 || errno != EEXIST)
 			return fd;
 	}

@@ -9,6 +9,7 @@
 
 #include "filter/report.h"
 #include "filter/repository_private.h"
+#include "filter/shared_mode.h"
 
 /* ---- where everything is ---------------------------------------------------------------------
  * git itself is asked, once, so that GIT_DIR and friends, worktrees, submodules and safe.directory
@@ -164,12 +165,16 @@ static void simplify(char *path)
 static int find_lfs_dir(struct repository *repository)
 {
 	char *storage = repository_config(repository, "lfs.storage");
+	char *shared;
 
 	repository->lfs_dir = join(repository->common_dir, storage && *storage ? storage : "lfs");
 	free(storage);
 	if (!repository->lfs_dir)
 		return report_error("out of memory");
 	simplify(repository->lfs_dir);
+	shared = repository_config(repository, "core.sharedRepository");
+	shared_mode_begin(repository->lfs_dir, shared);
+	free(shared);
 	return 0;
 }
 
@@ -197,7 +202,8 @@ static int find_places(struct repository *repository)
 		goto out;
 	rc = -1;
 	if (strcmp(answer(&answers, OBJECT_FORMAT), "sha1") != 0) {
-		report_error("%s: repositories with %s object names are not supported yet",
+		report_error("%s: object names are %s, and git-brevis only knows sha1; make the "
+			     "repository with `git init --object-format=sha1`",
 			     answer(&answers, GIT_DIRECTORY), answer(&answers, OBJECT_FORMAT));
 		goto out;
 	}
@@ -248,6 +254,7 @@ void repository_free(struct repository *repository)
 {
 	if (!repository)
 		return;
+	shared_mode_end();
 	if (repository->index)
 		git_index_free(repository->index);
 	if (repository->git) {

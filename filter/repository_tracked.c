@@ -13,6 +13,7 @@
 #include "filter/interrupt.h"
 #include "filter/report.h"
 #include "filter/repository_private.h"
+#include "filter/shared_mode.h"
 
 size_t file_list_count(const struct file_list *list)
 {
@@ -167,8 +168,8 @@ int repository_scratch_name(const struct repository *repository, char **path)
 
 	if (asprintf(&dir, "%s/tmp", repository->lfs_dir) < 0)
 		return -1;
-	mkdir(repository->lfs_dir, 0777);
-	mkdir(dir, 0777);
+	shared_mkdir(repository->lfs_dir);
+	shared_mkdir(dir);
 	rc = make_name(dir, path);
 	free(dir);
 	if (rc < 0 && tmp && *tmp == '/')

@@ -16,9 +16,14 @@ static bool has_page(const char *page)
 	struct process_options options = {.error_fd = open("/dev/null", O_WRONLY | O_CLOEXEC)};
 	struct process process;
 	bool found = false;
+	char path[512];
 
-	if (options.error_fd >= 0 && process_start(&process, argv, &options) == 0)
+	if (options.error_fd >= 0 && process_start(&process, argv, &options) == 0) {
+		/* It would fail if nobody read what it finds. */
+		while (read(process.out, path, sizeof(path)) > 0)
+			;
 		found = process_finish(&process) == 0;
+	}
 	if (options.error_fd >= 0)
 		close(options.error_fd);
 	return found;

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a command whose stderr is a terminal, and keeps what it shows there.
 
-usage: terminal.py [--columns N] SHOWN COMMAND...
+usage: terminal.py [--columns N] [--output] SHOWN COMMAND...
 
-Standard input and output stay what they are. The terminal's bytes go to the file SHOWN as they
-come. Exit code: the command's, 128 + N if signal N ended it.
+Standard input and output stay what they are; with --output, output is the terminal too. The
+terminal's bytes go to the file SHOWN as they come. Exit code: the command's, 128 + N if signal N ended it.
 """
 import argparse
 import fcntl
@@ -21,6 +21,7 @@ import threading
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--columns", type=int, default=80)
+    parser.add_argument("--output", action="store_true")
     parser.add_argument("shown")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()
@@ -42,7 +43,12 @@ def main():
 
     reader = threading.Thread(target=keep)
     reader.start()
-    child = subprocess.Popen(arguments.command, stderr=theirs, env=environment)
+    child = subprocess.Popen(
+        arguments.command,
+        stdout=theirs if arguments.output else None,
+        stderr=theirs,
+        env=environment,
+    )
     code = child.wait()
     os.close(theirs)
     reader.join()

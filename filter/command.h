@@ -61,6 +61,7 @@ int verb_hook(const struct command *self, int argc, char **argv);
 int verb_inspect(const struct command *self, int argc, char **argv);
 int verb_install(const struct command *self, int argc, char **argv);
 int verb_ls_files(const struct command *self, int argc, char **argv);
+int verb_merge_driver(const struct command *self, int argc, char **argv);
 int verb_migrate(const struct command *self, int argc, char **argv);
 int verb_pointer(const struct command *self, int argc, char **argv);
 int verb_pull(const struct command *self, int argc, char **argv);

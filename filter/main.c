@@ -70,6 +70,8 @@ const struct command commands[] = {
 	 "diff-driver PATH [OLD-FILE OLD-HEX OLD-MODE NEW-FILE NEW-HEX NEW-MODE [NEW-PATH NOTE]]",
 	 "git's diff driver, for one file", verb_diff_driver},
 	{"textconv", "textconv FILE", "the text that git shows for a model", verb_textconv},
+	{"merge-driver", "merge-driver [--tensors] BASE OURS THEIRS MARKER-SIZE PATH",
+	 "git's merge driver for one file", verb_merge_driver},
 	{"transfer", "transfer [--multipart]", "git-lfs's agent for stores", verb_transfer},
 	{"hook", "hook NAME [ARGUMENT...]", "what git's hooks run", verb_hook},
 	{NULL, NULL, NULL, NULL}};

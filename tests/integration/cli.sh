@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../support/lib.sh"
 
 verbs="install uninstall track untrack status ls-files stats checkout pull fsck store inspect verify compress
-	decompress pointer env clean smudge filter-process version help"
+	decompress pointer env clean smudge filter-process merge-driver version help"
 
 # ---- help and usage ----
 

@@ -17,6 +17,10 @@ const struct filter_setting filter_settings[FILTER_SETTINGS_ALL] = {
 	{"filter.brevis.process", "git-brevis filter-process", NULL},
 	{"filter.brevis.required", "true", NULL},
 
+	{"merge.brevis.name", "tensors of safetensors files", NULL},
+	{"merge.brevis.driver", "git-brevis merge-driver %O %A %B %L %P", NULL},
+	{"merge.brevis.recursive", "binary", NULL},
+
 	{"lfs.brevis::.standalonetransferagent", "brevis", NULL},
 	{STORE_AGENT "path", AGENT_PROGRAM, NULL},
 	{STORE_AGENT "args", "transfer", STORE_AGENT "path"},
@@ -81,16 +85,14 @@ int config_scope_get(const struct config_scope *scope, const char *key, char **v
 	return rc;
 }
 
-int config_scope_set(const struct config_scope *scope, const char *key, const char *value)
+/* Runs `git config` with these arguments to change a key. Reports and returns -1 on failure. */
+static int change(const struct config_scope *scope, const char *key, const char *const *more)
 {
-	const char *args[8];
+	const char *args[9];
 	struct buffer errors = BUFFER_INIT;
 	int rc;
 
-	if (value)
-		compose(args, scope, (const char *const[]){"--replace-all", key, value, NULL});
-	else
-		compose(args, scope, (const char *const[]){"--unset-all", key, NULL});
+	compose(args, scope, more);
 	rc = git_run(&(struct git_run){.args = args, .errors = &errors});
 	if (rc > 0)
 		rc = report_error("cannot set %s (%s): %s", key, scope->option,
@@ -99,14 +101,26 @@ int config_scope_set(const struct config_scope *scope, const char *key, const ch
 	return rc;
 }
 
+int config_scope_set(const struct config_scope *scope, const char *key, const char *value)
+{
+	return change(scope, key, (const char *const[]){"--replace-all", key, value, NULL});
+}
+
+/* A key may have several values: only those that are ours go. */
 int config_scope_unset(const struct config_scope *scope, const char *key, const char *ours)
 {
 	char *value = NULL;
 	int rc = config_scope_get(scope, key, &value);
 
-	if (rc > 0 && strcmp(value, ours) == 0)
-		rc = config_scope_set(scope, key, NULL);
-	else if (rc > 0)
+	if (rc > 0 && strcmp(value, ours) == 0) {
+		free(value);
+		value = NULL;
+		rc = change(scope, key,
+			    (const char *const[]){"--fixed-value", "--unset-all", key, ours, NULL});
+		if (rc == 0)
+			rc = config_scope_get(scope, key, &value);
+	}
+	if (rc > 0)
 		report_note("%s is set to '%s', not by `git brevis install`; it stays", key, value);
 	free(value);
 	return rc < 0 ? -1 : 0;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** The configuration that makes git run git-brevis as a filter, and git-lfs as a transfer agent. */
+/** The configuration that makes git run git-brevis as a filter and as a merge driver, and git-lfs
+ * as a transfer agent. */
 #ifndef FILTER_FILTER_CONFIG_H
 #define FILTER_FILTER_CONFIG_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define FILTER_SETTINGS     8  /* those that `git brevis install` writes */
-#define FILTER_SETTINGS_ALL 11 /* and with --multipart */
+#define FILTER_SETTINGS     11 /* those that `git brevis install` writes */
+#define FILTER_SETTINGS_ALL 14 /* and with --multipart */
 
 /** The path of our transfer agents: git-lfs looks for it as a shell does. */
 #define AGENT_PROGRAM "git-brevis"
@@ -20,8 +21,10 @@ struct filter_setting {
 
 /**
  * In this order: filter.brevis.clean, .smudge, .process and .required, which makes git stream big
- * files to the filter, and stops it from committing raw files when the filter fails; the agent for
- * stores (URLs that begin with "brevis::"); the agent "multipart", which hubs ask for by that name.
+ * files to the filter, and stops it from committing raw files when the filter fails; the merge
+ * driver, and git's own that it leaves merges of common ancestors to (verb_merge_driver.c); the
+ * agent for stores (URLs that begin with "brevis::"); the agent "multipart", which hubs ask for by
+ * that name.
  */
 extern const struct filter_setting filter_settings[FILTER_SETTINGS_ALL];
 
@@ -58,11 +61,11 @@ int config_scope_choose(const struct scope_options *options, struct config_scope
  * reporting. */
 int config_scope_get(const struct config_scope *scope, const char *key, char **value);
 
-/** Sets a key, or with value NULL removes it. Reports and returns -1 on failure. */
+/** Sets a key to this value alone. Reports and returns -1 on failure. */
 int config_scope_set(const struct config_scope *scope, const char *key, const char *value);
 
-/** Removes a key if its value is ours; another value stays, with a note. Reports and returns -1 on
- * failure. */
+/** Removes a key where its value is ours; another value stays, with a note. Reports and returns -1
+ * on failure. */
 int config_scope_unset(const struct config_scope *scope, const char *key, const char *ours);
 
 #endif

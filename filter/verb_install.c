@@ -33,10 +33,22 @@ static int check_settings(const struct config_scope *scope, size_t count)
 	return 0;
 }
 
+/* What is in force already stays as it is, with whatever else that key has. */
+static int write_setting(const struct config_scope *scope, const struct filter_setting *setting)
+{
+	char *value = NULL;
+	int rc = config_scope_get(scope, setting->key, &value);
+
+	if (rc == 0 || (rc > 0 && strcmp(value, setting->value) != 0))
+		rc = config_scope_set(scope, setting->key, setting->value);
+	free(value);
+	return rc < 0 ? -1 : 0;
+}
+
 static int write_settings(const struct config_scope *scope, size_t count, bool skip_smudge)
 {
 	for (size_t i = 0; i < count; i++)
-		if (config_scope_set(scope, filter_settings[i].key, filter_settings[i].value) < 0)
+		if (write_setting(scope, &filter_settings[i]) < 0)
 			return -1;
 	/* What an earlier --skip-smudge set is not wanted any more. */
 	return skip_smudge ? config_scope_set(scope, "brevis.skipSmudge", "true")

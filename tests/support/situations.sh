@@ -17,7 +17,7 @@ put()
 	local version=$1 path
 	shift
 	for path in "$@"; do
-		mkdir -p "$(dirname "./$path")"
+		mkdir -p "./${path%"${path##*/}"}"
 		cp "$T/v/$version" "./$path"
 	done
 }

@@ -17,8 +17,8 @@ put()
 	local version=$1 path
 	shift
 	for path in "$@"; do
-		mkdir -p "./${path%"${path##*/}"}"
-		cp "$T/v/$version" "./$path"
+		[[ $path != */* ]] || mkdir -p -- "${path%/*}"
+		cp -- "$T/v/$version" "$path"
 	done
 }
 

@@ -9,11 +9,18 @@
 #include <string.h>
 
 #include "core/base/buffer.h"
+#include "filter/remote/settings.h"
 #include "filter/report.h"
 #include "filter/stream.h"
 
 /* Raw files that are named one by one; the others are counted. */
 #define RAW_NAMED 10
+
+/* What is larger should not be in git itself: model hubs refuse a push that brings it. */
+#define LARGE_BLOB ((uint64_t)10 << 20)
+
+/* What is larger, model hubs want in parts. */
+#define LARGE_OBJECT UINT64_C(5000000000)
 
 /* A file whose object is not here. */
 struct missing {
@@ -29,6 +36,7 @@ struct check {
 	void *hashed;          /* a tree of oids, for tsearch: objects that were looked at */
 	int damaged;
 	int raw;
+	int large; /* objects over LARGE_OBJECT */
 };
 
 static bool is_nothing(const char *oid)
@@ -41,7 +49,15 @@ static void check_raw(struct check *c, const struct tracked_file *file)
 	if (file->blob_missing || file->blob_size == 0)
 		return;
 	c->raw++;
-	if (c->raw <= RAW_NAMED)
+	if (c->raw > RAW_NAMED)
+		return;
+	if (file->is_large)
+		report_warning("%s: %" PRIu64 " bytes are committed as they are, and many hubs "
+			       "refuse files over 10 MiB; before the push, `git brevis track "
+			       "--filename '%s'`, `git add --renormalize -- '%s'` and `git commit "
+			       "--amend` keep them out of the repository",
+			       file->path, file->blob_size, file->path, file->path);
+	else
 		report_warning("%s: %" PRIu64 " bytes are committed raw, not compressed; `git add "
 			       "--renormalize -- '%s'` and a new commit (before the push: `git "
 			       "commit --amend`) keep them out of the repository",
@@ -129,6 +145,8 @@ static int check_blob(void *ctx, const struct tracked_file *file)
 		check_raw(c, file);
 		return 0;
 	}
+	if (file->pointer.size > LARGE_OBJECT)
+		c->large++;
 	if (object_store_has(c->ws->store, &file->pointer))
 		return check_object(c, file);
 	return note_missing(c, file);
@@ -189,14 +207,39 @@ static int check_ref(struct check *c, const char *local, const char *old)
 			"--ignore-missing", local, not_old, "--not", remotes, NULL};
 		const char *without[] = {local, "--not", remotes, NULL};
 
-		rc = repository_each_new_blob(c->ws->repository, local,
-					      is_nothing(old) ? without : with_old, check_blob, c);
+		rc = repository_each_new_or_large_blob(c->ws->repository, local,
+						       is_nothing(old) ? without : with_old,
+						       LARGE_BLOB, check_blob, c);
 	} else {
 		report_error("out of memory");
 	}
 	free(not_old);
 	free(remotes);
 	return rc;
+}
+
+/* Whether objects may travel to a hub by an agent that is not there. */
+static bool lacks_agent(const struct check *c)
+{
+	char *agent = repository_config(c->ws->repository, "lfs.customtransfer.multipart.path");
+	char *store = store_url(c->ws->repository, c->remote, true);
+	char *key = NULL;
+	char *url = NULL;
+	const char *place;
+	bool is_far;
+
+	if (asprintf(&key, "remote.%s.url", c->remote) < 0)
+		key = NULL;
+	if (key)
+		url = repository_config(c->ws->repository, key);
+	place = url ? url : c->remote;
+	is_far = strchr(place, ':') && strncmp(place, "file:", 5) != 0;
+	is_far = is_far && !agent && !store;
+	free(url);
+	free(key);
+	free(store);
+	free(agent);
+	return is_far;
 }
 
 int push_check(struct workspace *ws, const char *remote, char *text)
@@ -224,6 +267,10 @@ int push_check(struct workspace *ws, const char *remote, char *text)
 		left += c.damaged;
 	if (c.raw > RAW_NAMED)
 		report_warning("%d more files are committed raw", c.raw - RAW_NAMED);
+	if (c.large && lacks_agent(&c))
+		report_note("%d object%s over 5 GB: hubs that want %s in parts need `git brevis "
+			    "install --multipart` first",
+			    c.large, c.large == 1 ? "" : "s", c.large == 1 ? "it" : "them");
 	release(&c);
 	return left;
 }

@@ -11,7 +11,9 @@
  * Checks the refs that git tells a pre-push hook on its stdin ("LOCAL-REF LOCAL-OID REMOTE-REF
  * REMOTE-OID" in each line; text is changed). Reports each file whose object is neither here nor
  * known to any remote, or is damaged, which the remote would be too; and warns of each that is
- * committed raw. Returns how many such files there are, or -1 after reporting a failure.
+ * committed raw, of large ones even if nobody wanted them tracked, and of objects that some hubs
+ * only take from an agent that is not there. Returns how many files were reported as errors, or -1
+ * after reporting a failure.
  */
 int push_check(struct workspace *ws, const char *remote, char *text);
 

@@ -109,6 +109,7 @@ struct tracked_file {
 	uint64_t blob_size; /* unless blob_missing */
 	bool is_pointer;    /* its blob is a pointer, in .pointer */
 	bool is_canonical;  /* ... in exactly the words that git-brevis writes */
+	bool is_large;      /* without filter=brevis: told of for its size alone */
 	/* git shows no diff of it (-diff, binary, a binary diff driver): then `git lfs prune` does
 	 * not see that its object was never pushed, and deletes it. */
 	bool diff_hidden;
@@ -135,6 +136,12 @@ int repository_each_tracked(struct repository *repository, const char *revision,
 int repository_each_new_blob(struct repository *repository, const char *tip,
 			     const char *const *arguments,
 			     int (*each)(void *ctx, const struct tracked_file *file), void *ctx);
+
+/** The same, and calls each also for blobs without filter=brevis of more than large bytes. */
+int repository_each_new_or_large_blob(struct repository *repository, const char *tip,
+				      const char *const *arguments, uint64_t large,
+				      int (*each)(void *ctx, const struct tracked_file *file),
+				      void *ctx);
 
 /** A revision in whose history something changed. The strings live during the call only. */
 struct revision {

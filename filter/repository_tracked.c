@@ -276,9 +276,22 @@ out:
 	return rc;
 }
 
-/* Calls each for the files of a list that have filter=brevis. */
+/* Looks at a blob that has no filter=brevis, and only at its size. */
+static bool is_large(git_odb *odb, const git_oid *oid, uint64_t large, struct tracked_file *file)
+{
+	git_object_t type;
+	size_t size;
+
+	if (large == UINT64_MAX || git_odb_read_header(&size, &type, odb, oid) < 0 || size <= large)
+		return false;
+	file->blob_size = size;
+	file->is_large = true;
+	return true;
+}
+
+/* Calls each for the files of a list that have filter=brevis, or more than large bytes. */
 static int each_filtered(struct repository *repository, const char *index,
-			 const struct file_list *list,
+			 const struct file_list *list, uint64_t large,
 			 int (*each)(void *ctx, const struct tracked_file *file), void *ctx)
 {
 	const struct found_file *found = (const struct found_file *)(const void *)list->files.data;
@@ -302,10 +315,13 @@ static int each_filtered(struct repository *repository, const char *index,
 					    .diff_hidden = attributes[i].diff_hidden};
 		git_oid oid;
 
-		if (!attributes[i].filtered || git_oid_fromstr(&oid, found[i].blob) < 0)
+		if (git_oid_fromstr(&oid, found[i].blob) < 0)
 			continue;
 		memcpy(file.blob, found[i].blob, sizeof(file.blob));
-		repository_look_at_blob(odb, &oid, &file);
+		if (attributes[i].filtered)
+			repository_look_at_blob(odb, &oid, &file);
+		else if (!is_large(odb, &oid, large, &file))
+			continue;
 		rc = each(ctx, &file);
 	}
 out:
@@ -327,7 +343,7 @@ int repository_each_tracked(struct repository *repository, const char *revision,
 	if (rc == 0)
 		rc = repository_list_files(repository, scratch.path, pathspecs, count, &list);
 	if (rc == 0)
-		rc = each_filtered(repository, scratch.path, &list, each, ctx);
+		rc = each_filtered(repository, scratch.path, &list, UINT64_MAX, each, ctx);
 	scratch_index_remove(&scratch);
 	file_list_release(&list);
 	return rc;
@@ -419,9 +435,10 @@ static int tell_held_back(const struct repository *repository, const char *const
 	return rc;
 }
 
-int repository_each_new_blob(struct repository *repository, const char *tip,
-			     const char *const *arguments,
-			     int (*each)(void *ctx, const struct tracked_file *file), void *ctx)
+int repository_each_new_or_large_blob(struct repository *repository, const char *tip,
+				      const char *const *arguments, uint64_t large,
+				      int (*each)(void *ctx, const struct tracked_file *file),
+				      void *ctx)
 {
 	struct file_list list = {BUFFER_INIT, BUFFER_INIT};
 	struct scratch_index scratch = {NULL, -1};
@@ -440,7 +457,8 @@ int repository_each_new_blob(struct repository *repository, const char *tip,
 		goto out;
 	rc = scratch_index_make(repository, tip, &scratch);
 	if (rc == 0)
-		rc = each_filtered(repository, scratch.path, &list, hold_back_links, &new_blobs);
+		rc = each_filtered(repository, scratch.path, &list, large, hold_back_links,
+				   &new_blobs);
 	if (rc == 0)
 		rc = tell_held_back(repository, arguments, &new_blobs);
 out:
@@ -450,4 +468,11 @@ out:
 	file_list_release(&list);
 	buffer_release(&text);
 	return rc;
+}
+
+int repository_each_new_blob(struct repository *repository, const char *tip,
+			     const char *const *arguments,
+			     int (*each)(void *ctx, const struct tracked_file *file), void *ctx)
+{
+	return repository_each_new_or_large_blob(repository, tip, arguments, UINT64_MAX, each, ctx);
 }

@@ -14,7 +14,7 @@ static const struct command verbs[] = {
 	 "store init URL [--endpoint E] [--region R] [--addressing path|virtual] [--force]",
 	 "make a store, and have Git LFS keep this repository's objects in it", verb_store_init},
 	{"store ls", "store ls [-l] [--json]", "list the objects of the store", verb_store_ls},
-	{"store verify", "store verify [--all | OID...]",
+	{"store verify", "store verify [--json] [--all | OID...]",
 	 "download objects and prove them: those that HEAD needs", verb_store_verify},
 	{"store stats", "store stats [--json]", "say how much the store holds, and what it saves",
 	 verb_store_stats},

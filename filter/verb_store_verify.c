@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "filter/json_output.h"
 #include "filter/options.h"
 #include "filter/progress.h"
 #include "filter/proof.h"
@@ -32,6 +33,7 @@ struct verification {
 	struct buffer checks; /* of struct check */
 	uint64_t total;       /* bytes to come */
 	struct progress progress;
+	struct json_output *json; /* NULL: text */
 	size_t missing;
 	size_t damaged;
 	size_t unreadable;
@@ -50,11 +52,22 @@ static size_t check_count(const struct verification *v)
 
 /* ---- what is said ---------------------------------------------------------------------------- */
 
-/* One line on stdout for each finding: they are what was asked for. */
-static void found(const struct check *check, const char *finding, const char *why,
-		  const char *remedy)
+static void put_finding(struct json_output *json, const struct check *check, const char *finding,
+			const char *why, const char *remedy)
 {
-	progress_pause();
+	json_open(json, NULL, '{');
+	json_string(json, "oid", check->oid);
+	json_string(json, "name", check->path[0] ? check->path : NULL);
+	json_string(json, "finding", finding);
+	json_string(json, "cause", why[0] ? why : NULL);
+	json_string(json, "remedy", remedy);
+	json_close(json);
+}
+
+/* One line on stdout for each finding: they are what was asked for. */
+static void print_finding(const struct check *check, const char *finding, const char *why,
+			  const char *remedy)
+{
 	printf("%s", check->oid);
 	if (check->path[0]) {
 		putchar(' ');
@@ -67,12 +80,22 @@ static void found(const struct check *check, const char *finding, const char *wh
 	print_path(stdout, remedy);
 	putchar('\n');
 	fflush(stdout);
+}
+
+static void found(const struct verification *v, const struct check *check, const char *finding,
+		  const char *why, const char *remedy)
+{
+	progress_pause();
+	if (v->json)
+		put_finding(v->json, check, finding, why, remedy);
+	else
+		print_finding(check, finding, why, remedy);
 	progress_resume();
 }
 
 static void found_missing(struct verification *v, const struct check *check)
 {
-	found(check, "missing", "",
+	found(v, check, "missing", "",
 	      "push it from a clone that has it: git lfs push --object-id REMOTE OID");
 	v->missing++;
 }
@@ -85,7 +108,7 @@ static void found_damage(struct verification *v, const struct check *check, cons
 		 "remove objects/%.2s/%.2s/OID from the store, then push it from a clone that has "
 		 "it: git lfs push --object-id REMOTE OID",
 		 check->oid, check->oid + 2);
-	found(check, "damaged", why, remedy);
+	found(v, check, "damaged", why, remedy);
 	v->damaged++;
 }
 
@@ -165,7 +188,7 @@ static void judge(struct verification *v, const struct check *check, struct arri
 			snprintf(why, sizeof(why),
 				 "it says %" PRIu64 " bytes, the object has %" PRIu64, check->size,
 				 check->stored);
-			found(check, "wrong pointer", why, "add the file again");
+			found(v, check, "wrong pointer", why, "add the file again");
 			v->wrong++;
 		}
 		return;
@@ -192,7 +215,7 @@ static int judge_fault(struct verification *v, const struct check *check, const 
 		return 0;
 	case FAULT_DENIED:
 	case FAULT_LOCAL:
-		found(check, "cannot be read", fault->cause, fault->remedy);
+		found(v, check, "cannot be read", fault->cause, fault->remedy);
 		v->unreadable++;
 		return 0;
 	default:
@@ -333,10 +356,9 @@ static void print_part(size_t count, const char *word)
 }
 
 /* The last line: a check that looked at nothing has to show that. */
-static int tell_result(const struct verification *v)
+static void print_result(const struct verification *v, size_t bad)
 {
 	size_t count = check_count(v);
-	size_t bad = v->missing + v->damaged + v->unreadable + v->wrong;
 
 	printf("git-brevis store verify: %zu object%s checked", count, count == 1 ? "" : "s");
 	print_part(v->missing, "missing");
@@ -350,7 +372,53 @@ static int tell_result(const struct verification *v)
 		       "clone",
 		       v->needs.missing);
 	printf(bad || v->needs.missing ? "\n" : ", all good\n");
+}
+
+static void put_result(const struct verification *v)
+{
+	json_close(v->json);
+	json_number(v->json, "checked", check_count(v));
+	json_number(v->json, "missing", v->missing);
+	json_number(v->json, "damaged", v->damaged);
+	json_number(v->json, "unreadable", v->unreadable);
+	json_number(v->json, "wrong_pointers", v->wrong);
+	json_number(v->json, "unknown_needs", v->needs.missing);
+	json_close(v->json);
+}
+
+static int tell_result(const struct verification *v)
+{
+	size_t bad = v->missing + v->damaged + v->unreadable + v->wrong;
+
+	if (v->json)
+		put_result(v);
+	else
+		print_result(v, bad);
 	return bad || v->needs.missing ? EXIT_FOUND : EXIT_DONE;
+}
+
+/* Returns an exit code. */
+static int verify(struct verification *v, char **oids, size_t count, bool all)
+{
+	int rc = store_place_open(&v->place, false);
+
+	if (rc < 0)
+		return EXIT_FATAL;
+	if (v->json) {
+		json_open(v->json, NULL, '{');
+		json_string(v->json, "store", store_name(v->place.store));
+		json_open(v->json, "findings", '[');
+	}
+	rc = all ? add_all(v) : count ? add_named(v, oids, count) : add_needed(v);
+	if (rc == 0)
+		rc = check_all(v);
+	if (rc == 0)
+		return tell_result(v);
+	if (v->json) {
+		json_close(v->json);
+		json_close(v->json);
+	}
+	return EXIT_FATAL;
 }
 
 int verb_store_verify(const struct command *self, int argc, char **argv)
@@ -358,15 +426,16 @@ int verb_store_verify(const struct command *self, int argc, char **argv)
 	struct verification v = {.missing = 0};
 	struct progress_choice progress = {.on = false};
 	bool all = false;
+	bool json = false;
 	const struct option_spec table[] = {
 		{.letter = 'a',
 		 .name = "all",
 		 .flag = &all,
 		 .help = "check every object of the store, not only what HEAD needs"},
+		{.name = "json", .flag = &json, .help = "write JSON"},
 		PROGRESS_OPTIONS(progress),
 		{0}};
 	int code;
-	int rc;
 
 	argc = options_parse(self, argc, argv, table, &code);
 	if (argc < 0)
@@ -382,12 +451,16 @@ int verb_store_verify(const struct command *self, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	progress_choose(&progress);
-	rc = store_place_open(&v.place, false);
-	if (rc == 0)
-		rc = all ? add_all(&v) : argc ? add_named(&v, argv, (size_t)argc) : add_needed(&v);
-	if (rc == 0)
-		rc = check_all(&v);
-	code = rc < 0 ? EXIT_FATAL : tell_result(&v);
+	v.json = json ? json_begin(stdout) : NULL;
+	if (json && !v.json) {
+		report_error("out of memory");
+		return EXIT_FATAL;
+	}
+	code = verify(&v, argv, (size_t)argc, all);
+	if (v.json && json_end(v.json) < 0) {
+		report_error("out of memory");
+		code = EXIT_FATAL;
+	}
 	buffer_release(&v.checks);
 	store_needs_release(&v.needs);
 	store_listing_release(&v.listing);

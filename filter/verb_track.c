@@ -12,6 +12,7 @@
 #include "filter/git_run.h"
 #include "filter/guard.h"
 #include "filter/hooks_setup.h"
+#include "filter/json_output.h"
 #include "filter/options.h"
 #include "filter/report.h"
 #include "filter/repository.h"
@@ -21,8 +22,8 @@
 /* ---- listing --------------------------------------------------------------------------------- */
 
 struct listing {
-	const char *file; /* as it is shown */
-	bool tracked;     /* which ones to print */
+	const char *file;         /* as it is shown */
+	struct json_output *json; /* NULL: text */
 	bool any;
 };
 
@@ -40,6 +41,13 @@ static void print_pattern(void *ctx, const char *pattern, bool tracked)
 
 	if (!tracked)
 		return;
+	if (listing->json) {
+		json_open(listing->json, NULL, '{');
+		json_string(listing->json, "pattern", pattern);
+		json_string(listing->json, "source", listing->file);
+		json_close(listing->json);
+		return;
+	}
 	if (!listing->any)
 		printf("Patterns that git-brevis keeps:\n");
 	listing->any = true;
@@ -82,7 +90,7 @@ static int list_names(const char *const *args, struct buffer *names)
 }
 
 /* Goes through every .gitattributes of the work tree, and the repository's own file. */
-static int list_patterns(const struct repository *repository)
+static int list_patterns(const struct repository *repository, struct json_output *json)
 {
 	static const char *const args[] = {"ls-files",
 					   "-z",
@@ -94,11 +102,15 @@ static int list_patterns(const struct repository *repository)
 					   "--",
 					   ":(top,glob)**/.gitattributes",
 					   NULL};
-	struct listing listing = {.any = false};
+	struct listing listing = {.json = json};
 	struct buffer names = BUFFER_INIT;
 	char *own = NULL;
 	int rc = list_names(args, &names);
 
+	if (json) {
+		json_open(json, NULL, '{');
+		json_open(json, "patterns", '[');
+	}
 	for (size_t at = 0; rc == 0 && at < names.size;
 	     at += strlen((const char *)names.data + at) + 1)
 		rc = list_in(repository, (const char *)names.data + at, &listing);
@@ -106,10 +118,27 @@ static int list_patterns(const struct repository *repository)
 		own = NULL;
 	if (rc == 0 && own)
 		rc = list_in(repository, own, &listing);
-	if (rc == 0 && !listing.any)
+	if (rc == 0 && !listing.any && !json)
 		report_note("no pattern is tracked; `git brevis track '*.safetensors'` adds one");
+	if (json) {
+		json_close(json);
+		json_close(json);
+	}
 	free(own);
 	buffer_release(&names);
+	return rc;
+}
+
+static int list(const struct repository *repository, bool as_json)
+{
+	struct json_output *json = as_json ? json_begin(stdout) : NULL;
+	int rc;
+
+	if (as_json && !json)
+		return report_error("out of memory");
+	rc = list_patterns(repository, json);
+	if (json && json_end(json) < 0 && rc == 0)
+		rc = report_error("out of memory");
 	return rc;
 }
 
@@ -369,13 +398,16 @@ int verb_track(const struct command *self, int argc, char **argv)
 {
 	bool no_guard = false;
 	bool literal = false;
-	const struct option_spec table[] = {{.name = "no-guard",
-					     .flag = &no_guard,
-					     .help = "do not write lfs.fetchexclude to .lfsconfig"},
-					    {.name = "filename",
-					     .flag = &literal,
-					     .help = "take * ? [ ] as parts of a file's name"},
-					    {0}};
+	bool json = false;
+	const struct option_spec table[] = {
+		{.name = "no-guard",
+		 .flag = &no_guard,
+		 .help = "do not write lfs.fetchexclude to .lfsconfig"},
+		{.name = "filename",
+		 .flag = &literal,
+		 .help = "take * ? [ ] as parts of a file's name"},
+		{.name = "json", .flag = &json, .help = "list the patterns in JSON"},
+		{0}};
 	struct repository *repository;
 	int code;
 	int count = options_parse(self, argc, argv, table, &code);
@@ -383,6 +415,8 @@ int verb_track(const struct command *self, int argc, char **argv)
 
 	if (count < 0)
 		return code;
+	if (count && json)
+		return command_usage(self, 0);
 	for (int i = 0; i < count; i++) {
 		if (*argv[i])
 			continue;
@@ -394,7 +428,7 @@ int verb_track(const struct command *self, int argc, char **argv)
 	if (!repository_work_tree(repository)) {
 		rc = report_error("there is no work tree here whose files could be tracked");
 	} else if (count == 0) {
-		rc = list_patterns(repository);
+		rc = list(repository, json);
 	} else {
 		rc = track_all(repository, argv, count, literal, !no_guard);
 		hooks_ensure(repository);

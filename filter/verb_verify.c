@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "filter/codec_arguments.h"
+#include "filter/json_output.h"
 #include "filter/options.h"
 #include "filter/progress.h"
 #include "filter/proof.h"
@@ -34,8 +35,41 @@ static int check_name(const struct subject *subject, const char *name)
 			    subject->pointer.oid, err.message);
 }
 
+/* What is told of a file that is good: as a line, or in JSON. original is NULL for what is no
+ * archive. */
+static void tell_good(struct json_output *json, const char *name, uint64_t size,
+		      const uint64_t *original)
+{
+	if (json) {
+		json_open(json, NULL, '{');
+		json_string(json, "name", name);
+		json_bool(json, "good", true);
+		json_number(json, "size", size);
+		if (original)
+			json_number(json, "original_size", *original);
+		json_close(json);
+		return;
+	}
+	print_path(stdout, name);
+	if (original)
+		printf(": good, %" PRIu64 " bytes restore %" PRIu64 "\n", size, *original);
+	else
+		printf(": good, a plain Git LFS object of %" PRIu64 " bytes\n", size);
+}
+
+/* Why it is not good stands on stderr. */
+static void tell_bad(struct json_output *json, const char *name)
+{
+	if (!json)
+		return;
+	json_open(json, NULL, '{');
+	json_string(json, "name", name);
+	json_bool(json, "good", false);
+	json_close(json);
+}
+
 static int check_archive(const struct subject *subject, const struct workspace *ws,
-			 const char *name)
+			 struct json_output *json, const char *name)
 {
 	struct brevis_decode_options options = {.threads = ws->threads};
 	const struct brevis_archive_info *info;
@@ -51,18 +85,15 @@ static int check_archive(const struct subject *subject, const struct workspace *
 	progress_share(&progress, info->original_size, info->archive_size);
 	result = brevis_archive_decode(archive, &options, progress_write, &progress, &err);
 	progress_end(&progress);
-	if (result == BREVIS_OK) {
-		print_path(stdout, name);
-		printf(": good, %" PRIu64 " bytes restore %" PRIu64 "\n", info->archive_size,
-		       info->original_size);
-	} else {
+	if (result == BREVIS_OK)
+		tell_good(json, name, info->archive_size, &info->original_size);
+	else
 		result = codec_report_archive("verify", name, &err);
-	}
 	brevis_archive_free(archive);
 	return result;
 }
 
-static int verify(const struct workspace *ws, const char *name)
+static int verify(const struct workspace *ws, struct json_output *json, const char *name)
 {
 	struct subject subject;
 	int result = -1;
@@ -72,25 +103,52 @@ static int verify(const struct workspace *ws, const char *name)
 	if (subject.has_pointer && check_name(&subject, name) != 0)
 		goto out;
 	if (object_file_is_archive(&subject.file)) {
-		result = check_archive(&subject, ws, name);
+		result = check_archive(&subject, ws, json, name);
 		goto out;
 	}
-	print_path(stdout, name);
-	printf(": good, a plain Git LFS object of %" PRIu64 " bytes\n", subject.file.source.size);
+	tell_good(json, name, subject.file.source.size, NULL);
 	result = 0;
 out:
 	subject_close(&subject);
 	return result;
 }
 
+/* Returns how many of the files are not good, or -1 after reporting. */
+static int verify_all(const struct workspace *ws, char **names, int count, bool as_json)
+{
+	struct json_output *json = as_json ? json_begin(stdout) : NULL;
+	int bad = 0;
+
+	if (as_json && !json)
+		return report_error("out of memory");
+	if (json) {
+		json_open(json, NULL, '{');
+		json_open(json, "files", '[');
+	}
+	for (int i = 0; i < count; i++) {
+		if (verify(ws, json, names[i]) == 0)
+			continue;
+		tell_bad(json, names[i]);
+		bad++;
+	}
+	if (json) {
+		json_close(json);
+		json_close(json);
+	}
+	return json && json_end(json) < 0 ? report_error("out of memory") : bad;
+}
+
 int verb_verify(const struct command *self, int argc, char **argv)
 {
 	struct progress_choice progress = {.on = false};
-	const struct option_spec options[] = {PROGRESS_OPTIONS(progress), {0}};
+	bool json = false;
+	const struct option_spec options[] = {
+		{.name = "json", .flag = &json, .help = "write JSON, sizes in bytes"},
+		PROGRESS_OPTIONS(progress),
+		{0}};
 	struct workspace ws;
-	int bad = 0;
+	int bad;
 	int code;
-	int i;
 
 	argc = options_parse(self, argc, argv, options, &code);
 	if (argc < 0)
@@ -100,10 +158,7 @@ int verb_verify(const struct command *self, int argc, char **argv)
 	progress_choose(&progress);
 	if (workspace_open_if_any(&ws) != 0)
 		return EXIT_FATAL;
-	for (i = 0; i < argc; i++) {
-		if (verify(&ws, argv[i]) != 0)
-			bad++;
-	}
+	bad = verify_all(&ws, argv, argc, json);
 	workspace_close(&ws);
-	return bad ? EXIT_FOUND : EXIT_DONE;
+	return bad < 0 ? EXIT_FATAL : bad ? EXIT_FOUND : EXIT_DONE;
 }

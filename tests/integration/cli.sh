@@ -66,6 +66,12 @@ at_most 'compress saves 30 %' "$(stat -c %s archive)" "$(($(stat -c %s "$DEMO") 
 is 'compress keeps stdout for data' "$(stat -c %s "$T/out")" 0
 run git brevis verify archive
 exits 0 'verify'
+run git brevis verify --json archive
+is 'verify --json' "$RC $(json_says "$T/out" 'j')" \
+	"0 {'files': [{'name': 'archive', 'good': True, 'size': $(stat -c %s archive), 'original_size': $(stat -c %s "$DEMO")}]}"
+run git brevis verify --json archive model.safetensors
+is 'verify --json of what is not good' "$RC $(json_says "$T/out" '[f["good"] for f in j["files"]]')" '1 [True, False]'
+one_line 'says on stderr why' model.safetensors
 cp archive $'bell\a'
 run git brevis verify $'bell\a'
 is 'verify prints no control characters' "$RC $(cut -d: -f1 "$T/out")" '0 bell\x07'
@@ -291,6 +297,10 @@ contains 'says so' "$T/err" 'not tracked'
 is 'and leaves a guard that is not ours' "$(git config -f .lfsconfig lfs.fetchexclude)" '*.mine'
 must rm .lfsconfig
 
+run git brevis track --json
+is 'track --json' "$RC $(json_says "$T/out" 'j["patterns"][0]')" "0 {'pattern': '*.safetensors', 'source': '.gitattributes'}"
+run git brevis track --json '*.bin'
+exits 129 'track --json changes nothing'
 export GIT_LITERAL_PATHSPECS=1
 run git brevis track
 exits 0 'track with GIT_LITERAL_PATHSPECS'

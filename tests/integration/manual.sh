@@ -127,13 +127,13 @@ shown 'GIT-BREVIS-TRACK(1)' git brevis help track
 shown 'GIT-BREVIS-STORE(1)' git brevis store --help
 shown 'GIT-BREVIS-STORE(1)' git brevis store ls --help
 shown 'GIT-BREVIS-HOOK(1)' git brevis help hook
-shown 'usage: git brevis track [--no-guard] [--filename] [PATTERN...]' git brevis track -h
+shown 'usage: git brevis track [--json] | [--no-guard] [--filename] PATTERN...' git brevis track -h
 run git brevis track --help
 is 'without a terminal there is the usage' "$RC $(head -n 1 "$T/out")" \
-	'0 usage: git brevis track [--no-guard] [--filename] [PATTERN...]'
+	'0 usage: git brevis track [--json] | [--no-guard] [--filename] PATTERN...'
 MANPATH=$T/nothing
 mkdir "$MANPATH"
-shown 'usage: git brevis track [--no-guard] [--filename] [PATTERN...]' git brevis track --help
+shown 'usage: git brevis track [--json] | [--no-guard] [--filename] PATTERN...' git brevis track --help
 shown 'usage: git brevis VERB [ARGUMENT...]' git-brevis --help
 contains 'the usage is whole' "$T/shown" 'git brevis help -a'
 

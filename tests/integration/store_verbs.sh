@@ -273,6 +273,9 @@ spoiled()
 	is "$what: one line, and the count" "$(wc -l <"$T/out") $(tail -n 1 "$T/out")" \
 		"2 git-brevis store verify: 3 objects checked, $summary, 2 good"
 	is "$what: nothing on stderr" "$(cat "$T/err")" ''
+	store work verify --json
+	is "$what: and in JSON" "$RC $(json_says "$T/out" '[f["oid"] for f in j["findings"]]') $(json_says "$T/out" 'j["checked"]')" \
+		"1 ['$oid'] 3"
 	store work verify "$oid"
 	exits 1 "$what: found by its name, too"
 	chmod u+w "$file" 2>/dev/null

@@ -175,6 +175,14 @@ contains()
 	fi
 }
 
+# json_says FILE EXPRESSION: what a Python expression says of the JSON in a file, which it knows as j.
+json_says()
+{
+	"$PYTHON" -c 'import json, sys
+j = json.load(open(sys.argv[1], encoding="utf-8"))
+print(eval(sys.argv[2]))' "$1" "$2" 2>&1
+}
+
 same_bytes()
 {
 	check "$1" cmp "$2" "$3"

@@ -341,8 +341,10 @@ static int take_lock(const char *lock)
 	}
 	if (fd < 0)
 		return report_error("%s: cannot lock the index: %s; the files are written, `git "
-				    "status` will look at them again",
-				    lock, strerror(errno));
+				    "status` will look at them again%s",
+				    lock, strerror(errno),
+				    errno == EEXIST ? "; if no git is at work here, remove it"
+						    : "");
 	close(fd);
 	return 0;
 }

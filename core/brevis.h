@@ -315,6 +315,8 @@ struct brevis_header;
  */
 int brevis_header_read(const struct brevis_source *source, struct brevis_header **out,
 		       struct brevis_error *err);
+
+/** Frees a header and the strings that describe it. */
 void brevis_header_free(struct brevis_header *header);
 
 /** What an archive of the file would say of its layout. */
@@ -328,7 +330,7 @@ uint64_t brevis_header_tensors(const struct brevis_header *header);
 
 /**
  * Describes tensor number i, in the order of their data, as brevis_archive_tensor does; nothing of
- * it is stored. The strings live as long as the header.
+ * it is stored. The strings live as long as the header. BREVIS_E_USAGE if there is no such tensor.
  */
 int brevis_header_tensor(const struct brevis_header *header, uint64_t i,
 			 struct brevis_tensor_info *out, struct brevis_error *err);

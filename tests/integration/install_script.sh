@@ -8,18 +8,7 @@ BREVIS_TEST_NO_INSTALL=1
 
 # Nothing of the test builds may be found; the tree is what a clone of it would be.
 PATH=${PATH#"$BIN":}
-mkdir tree
-if git -C "$TOP" rev-parse -q --verify HEAD >/dev/null 2>&1; then
-	(cd "$TOP" && git ls-files -z -co --exclude-standard) | while IFS= read -r -d '' file; do
-		[ ! -e "$TOP/$file" ] || printf '%s\0' "$file"
-	done >files
-	must tar -C "$TOP" --null -T files -cf tree.tar
-	must tar -C tree -xf tree.tar
-else
-	must tar -C "$TOP" --exclude=./build --exclude=./.git -cf tree.tar .
-	must tar -C tree -xf tree.tar
-fi
-must rm tree.tar
+copy_of_sources tree
 
 cd tree || exit 1
 run env DESTDIR="$T/packaged" ./install.sh --prefix /usr

@@ -387,6 +387,22 @@ listing()
 	(cd "$1" && find . -name .git -prune -o -type f -print0 | LC_ALL=C sort -z | xargs -0r sha256sum)
 }
 
+# copy_of_sources DIR: the source tree as a clone of it would be after `git commit -a`.
+copy_of_sources()
+{
+	must mkdir "$1"
+	if [ "$(git -C "$TOP" rev-parse --show-toplevel 2>/dev/null)" = "$TOP" ]; then
+		(cd "$TOP" && git ls-files -z -co --exclude-standard) | while IFS= read -r -d '' file; do
+			[ ! -e "$TOP/$file" ] || printf '%s\0' "$file"
+		done >"$T/.files"
+		must tar -C "$TOP" --null -T "$T/.files" -cf "$T/.tar"
+	else
+		must tar -C "$TOP" --exclude=./build --exclude=./.git -cf "$T/.tar" .
+	fi
+	must tar -C "$1" -xf "$T/.tar"
+	must rm "$T/.tar"
+}
+
 # small_disk DIR MIB: a file system of its own. Only where OWN_MOUNTS is set (own_mounts.sh).
 small_disk()
 {

@@ -88,7 +88,8 @@ static int read_all(const char *path, struct buffer *text)
 			buffer_append(text, block, (size_t)n);
 	} while (n > 0 || (n < 0 && errno == EINTR));
 	if (n < 0)
-		report_error("%s: cannot read it: %s", path, strerror(errno));
+		report_error("%s: cannot read it: %s; make it a file that can be read", path,
+			     strerror(errno));
 	close(fd);
 	if (n == 0 && buffer_failed(text))
 		n = report_error("%s: out of memory", path);

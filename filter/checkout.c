@@ -330,7 +330,10 @@ int checkout_files(struct workspace *ws, const char *const *pathspecs, size_t co
 	if (collect_all(&c, pathspecs, count) < 0)
 		goto out;
 	if (count && !c.seen) {
-		report_error("no file that git-brevis keeps is at or below the given paths");
+		report_error(
+			"'%s'%s: no file that git-brevis keeps is there; `git brevis ls-files` "
+			"lists them",
+			pathspecs[0], count > 1 ? " and the other paths" : "");
 		code = EXIT_FOUND;
 		goto out;
 	}

@@ -76,7 +76,8 @@ int config_scope_get(const struct config_scope *scope, const char *key, char **v
 		text = (struct buffer)BUFFER_INIT;
 		rc = 1;
 	} else if (rc > 1 && errors.size) {
-		rc = report_error("cannot read %s: %s", key, git_errors_line(&errors));
+		rc = report_error("cannot read %s (%s): %s; mend that file", key, scope->option,
+				  git_errors_line(&errors));
 	} else if (rc > 0) {
 		rc = 0; /* not set; a scope without a file says so with 1 */
 	}
@@ -95,8 +96,9 @@ static int change(const struct config_scope *scope, const char *key, const char 
 	compose(args, scope, more);
 	rc = git_run(&(struct git_run){.args = args, .errors = &errors});
 	if (rc > 0)
-		rc = report_error("cannot set %s (%s): %s", key, scope->option,
-				  git_errors_line(&errors));
+		rc = report_error(
+			"cannot set %s (%s): %s; make that file and its directory writable", key,
+			scope->option, git_errors_line(&errors));
 	buffer_release(&errors);
 	return rc;
 }

@@ -216,7 +216,8 @@ int git_run(const struct git_run *run)
 		result = report_error("out of memory reading what git %s wrote", run->args[0]);
 	goto out;
 failed:
-	result = report_error("cannot run git %s: %s", run->args[0], strerror(errno));
+	result = report_error("cannot run git %s: %s; %s", run->args[0], strerror(errno),
+			      errno == ENOENT ? "see that git is in PATH" : "try again");
 out:
 	close_if_open(out[0]);
 	close_if_open(out[1]);

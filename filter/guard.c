@@ -81,7 +81,8 @@ static char *read_list(const char *path)
 		text.size--; /* the line feed */
 	buffer_u8(&text, 0);
 	if (rc > 1)
-		report_error("%s: %s", path, git_errors_line(&errors));
+		report_error("%s: git cannot read it: %s; mend that file", path,
+			     git_errors_line(&errors));
 	else if (rc >= 0 && buffer_failed(&text))
 		rc = report_error("out of memory");
 	buffer_release(&errors);

@@ -151,7 +151,7 @@ static int start_child(struct download *d)
 	d->error_fd = open_chatter();
 	options.error_fd = d->error_fd;
 	if (d->error_fd < 0 || process_start(&d->child, argv, &options) != 0)
-		return report_error("cannot run git: %s", strerror(errno));
+		return report_error("cannot run git: %s; see that git is in PATH", strerror(errno));
 	d->reader = pkt_reader_new(d->child.out);
 	d->writer = pkt_writer_new(d->child.in);
 	return d->reader && d->writer ? 0 : report_error("out of memory");

@@ -147,7 +147,7 @@ int main(int argc, char **argv)
 		 */
 		if (reader_is_gone())
 			return 128 + SIGPIPE;
-		report_error("cannot write the output: %m");
+		report_error("cannot write standard output: %m; make room where it goes");
 		return EXIT_FATAL;
 	}
 	return code;

@@ -266,7 +266,9 @@ int push_check(struct workspace *ws, const char *remote, char *text)
 	if (left >= 0)
 		left += c.damaged;
 	if (c.raw > RAW_NAMED)
-		report_warning("%d more files are committed raw", c.raw - RAW_NAMED);
+		report_warning(
+			"%d more files are committed raw; `git brevis fsck --pointers` lists them",
+			c.raw - RAW_NAMED);
 	if (c.large && lacks_agent(&c))
 		report_note("%d object%s over 5 GB: hubs that want %s in parts need `git brevis "
 			    "install --multipart` first",

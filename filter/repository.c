@@ -85,6 +85,15 @@ static int ask_one_by_one(struct answers *answers)
 	return buffer_failed(text) ? report_error("out of memory") : 0;
 }
 
+/* git's own words; those that it has for most people lack what to do. */
+static int report_refusal(const char *why)
+{
+	return report_error("%s%s", why,
+			    strncmp(why, "not a git repository", 20) == 0
+				    ? "; go to one, or `git init` makes one"
+				    : "");
+}
+
 static int ask_git(struct answers *answers)
 {
 	const char *args[2 + 2 * QUESTIONS] = {"rev-parse"};
@@ -99,7 +108,7 @@ static int ask_git(struct answers *answers)
 	}
 	rc = git_run(&(struct git_run){.args = args, .output = &answers->text, .errors = &errors});
 	if (rc > 0)
-		rc = report_error("%s", git_errors_line(&errors));
+		rc = report_refusal(git_errors_line(&errors));
 	else if (rc == 0 && !cut_lines(answers))
 		rc = ask_one_by_one(answers);
 	buffer_release(&errors);
@@ -310,7 +319,7 @@ char *repository_prefix(const struct repository *repository)
 		 asprintf(&prefix, "%s/", cwd + len + 1) < 0)
 		prefix = NULL;
 	if (!prefix)
-		report_error("the current directory is not within a work tree");
+		report_error("the current directory is not within a work tree; go to one");
 	free(cwd);
 	return prefix;
 }
@@ -438,7 +447,8 @@ git_repository *repository_libgit2(struct repository *repository)
 	}
 	if (git_odb_open(&odb, repository->objects_dir) < 0 || add_alternates(odb) < 0 ||
 	    git_repository_wrap_odb(&git, odb) < 0) {
-		report_error("%s: cannot open the objects of the repository: %s",
+		report_error("%s: cannot open the objects of the repository: %s; `git fsck` may "
+			     "say more",
 			     repository->objects_dir, libgit2_reason());
 		git_odb_free(odb);
 		git_libgit2_shutdown();

@@ -362,7 +362,9 @@ static enum rewrite rewrite_copy(const struct repository *repository, const char
 
 	if (stat(repository->index_path, &st) != 0 ||
 	    repository_copy_file(repository->index_path, copy) < 0) {
-		report_error("%s: cannot copy the index: %s", copy, strerror(errno));
+		report_error("%s: cannot copy the index: %s; the files are written, `git status` "
+			     "will look at them again",
+			     copy, strerror(errno));
 		return REWRITE_FAILED;
 	}
 	if (git_index_open(&index, copy) < 0)
@@ -372,8 +374,9 @@ static enum rewrite rewrite_copy(const struct repository *repository, const char
 		goto out;
 	result = REWRITTEN;
 	if (rename(copy, lock) != 0 || rename(lock, repository->index_path) != 0) {
-		report_error("%s: cannot replace the index: %s", repository->index_path,
-			     strerror(errno));
+		report_error("%s: cannot replace the index: %s; the files are written, `git "
+			     "status` will look at them again",
+			     repository->index_path, strerror(errno));
 		result = REWRITE_FAILED;
 	}
 out:

@@ -185,9 +185,11 @@ int scratch_index_make(const struct repository *repository, const char *revision
 
 	*out = (struct scratch_index){NULL, -1};
 	if (revision[0] == '-')
-		return report_error("'%s' is no revision", revision);
+		return report_error("'%s' is no revision; name a commit, a branch or a tag",
+				    revision);
 	if (repository_scratch_name(repository, &out->path) < 0)
-		return report_error("cannot make a temporary file in %s/tmp: %s",
+		return report_error("cannot make a temporary file in %s/tmp: %s; make that a "
+				    "directory that can be written",
 				    repository->lfs_dir, strerror(errno));
 	out->guard = interrupt_guard_file(out->path);
 	rc = repository_git_reported(repository, out->path, (struct git_run){.args = args},
@@ -304,7 +306,8 @@ static int each_filtered(struct repository *repository, const char *index,
 
 	if (!git || !attributes || git_repository_odb(&odb, git) < 0) {
 		if (git)
-			report_error("cannot read the objects of the repository");
+			report_error("cannot read the objects of the repository; `git fsck` may "
+				     "say why");
 		goto out;
 	}
 	rc = repository_ask_attributes(repository, index, &list->paths, attributes, count);

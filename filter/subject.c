@@ -93,7 +93,9 @@ int subject_open(struct subject *subject, const struct workspace *ws, const char
 	if (reason)
 		return report_error("cannot read %s: %s; %s", name, strerror(reason),
 				    reason == EACCES ? "make it readable" : "check its name");
-	return report_error("%s is no archive of git-brevis, and git has none for it", name);
+	return report_error("%s is no archive of git-brevis, and git has none for it; `git brevis "
+			    "ls-files` lists the files that have one",
+			    name);
 }
 
 void subject_close(struct subject *subject)

@@ -69,7 +69,8 @@ static int encode_all(struct job *job, struct brevis_encode_summary *summary)
 	case 1:
 		return fail(job);
 	default:
-		return report_error("cannot read %s: %s", job->in.name, strerror(errno));
+		return report_error("cannot read %s: %s; check the disk and try again",
+				    job->in.name, strerror(errno));
 	}
 	if (brevis_encoder_finish(job->encoder, summary, &job->err) != BREVIS_OK)
 		return fail(job);

@@ -46,7 +46,8 @@ static int open_source(struct job *job)
 	case 1:
 		return report_error("%s", spool_failure(job->spool));
 	default:
-		return report_error("cannot read %s: %s", job->in.name, strerror(errno));
+		return report_error("cannot read %s: %s; check the disk and try again",
+				    job->in.name, strerror(errno));
 	}
 }
 

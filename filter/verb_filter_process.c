@@ -166,7 +166,10 @@ static enum session_result restore(struct process_filter *filter, const char *pa
 		smudge_pointer(&filter->ws, path, pointer, session_write, session);
 
 	if (result == SMUDGE_MISSING)
-		report_error("%s: its object %s vanished while it was read", path, pointer->oid);
+		report_error(
+			"%s: its object %s vanished while it was read; `git brevis pull` brings it "
+			"back",
+			path, pointer->oid);
 	return result == SMUDGE_DONE ? SESSION_DONE : SESSION_FAILED;
 }
 

@@ -104,6 +104,8 @@ int verb_hook(const struct command *self, int argc, char **argv)
 		return code;
 	}
 	if (argc > 1)
-		report_error("hook: there is no hook '%s' here", argv[1]);
+		report_error("hook: there is no '%s'; it is pre-push, post-checkout or "
+			     "post-merge",
+			     argv[1]);
 	return command_usage(self, 0);
 }

@@ -18,7 +18,9 @@ static int inspect(const struct workspace *ws, const char *name, bool json, bool
 	if (subject_open(&subject, ws, name) != 0)
 		return -1;
 	if (!object_file_is_archive(&subject.file)) {
-		report_error("%s is a plain Git LFS object, no archive of git-brevis", name);
+		report_error("%s is a plain Git LFS object, no archive of git-brevis; there is "
+			     "nothing to inspect",
+			     name);
 		subject_close(&subject);
 		return -1;
 	}

@@ -20,7 +20,8 @@ static int open_file(const char *file)
 	int fd = strcmp(file, "-") == 0 ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
-		return report_error("cannot read %s: %s", file, strerror(errno));
+		return report_error("cannot read %s: %s; %s", file, strerror(errno),
+				    errno == EACCES ? "make it readable" : "check its name");
 	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
 		close(fd);
 		return report_error("%s is a directory; name a file", file);
@@ -44,7 +45,8 @@ static int print_pointer(struct workspace *ws, const char *file)
 	if (!cleaning)
 		goto out;
 	if (stream_read(fd, cleaning_write, cleaning) < 0) {
-		report_error("cannot read %s: %s", file, strerror(errno));
+		report_error("cannot read %s: %s; check the disk and try again", file,
+			     strerror(errno));
 		goto out;
 	}
 	if (cleaning_finish(cleaning, &text, &len) != 0)
@@ -78,7 +80,8 @@ static int check(const char *file)
 		len += (size_t)n;
 	}
 	if (n < 0)
-		report_error("cannot read %s: %s", file, strerror(errno));
+		report_error("cannot read %s: %s; check the disk and try again", file,
+			     strerror(errno));
 	if (fd > STDERR_FILENO)
 		close(fd);
 	if (n < 0)

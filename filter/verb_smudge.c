@@ -66,8 +66,10 @@ static int restore(struct workspace *ws, const char *path, struct blob *blob)
 		result = smudge_pointer(ws, path, &want.pointer, stream_write, &blob->out);
 	}
 	if (result == SMUDGE_MISSING)
-		report_error("%s: its object %s vanished while it was read", path,
-			     want.pointer.oid);
+		report_error(
+			"%s: its object %s vanished while it was read; `git brevis pull` brings it "
+			"back",
+			path, want.pointer.oid);
 	return result == SMUDGE_DONE ? 0 : -1;
 }
 

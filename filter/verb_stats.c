@@ -25,8 +25,10 @@ static int run(struct stats *s, const struct stats_arguments *arguments, char **
 			  count - revisions) < 0)
 		return EXIT_FATAL;
 	if (revisions < count && !stats_file_count(s)) {
-		report_error("'%s' names neither a revision nor a file that Git LFS kept in one",
-			     names[revisions]);
+		report_error(
+			"'%s' names neither a revision nor a file that Git LFS kept in one; `git "
+			"brevis stats --all` shows every file",
+			names[revisions]);
 		return EXIT_FOUND;
 	}
 	if (!arguments->json) {

@@ -278,7 +278,8 @@ static int run(struct status *s, char **paths, int count, bool porcelain, bool j
 	struct repository *repository = s->ws->repository;
 
 	if (!repository_work_tree(repository))
-		return report_error("there is no work tree here to tell the status of");
+		return report_error("there is no work tree here to tell the status of; `git brevis "
+				    "ls-files` lists what HEAD has");
 	if (repository_lacks_index(repository)) {
 		report_error("the checkout of this clone was not completed; `git brevis pull` and "
 			     "then `git restore :/` complete it");

@@ -101,7 +101,9 @@ static int set(const struct initialisation *init, const char *key, const char *v
 {
 	int rc = config(init, NULL, "--replace-all", key, value);
 
-	return rc > 0 ? report_error("%s: git cannot set %s", init->file, key) : rc;
+	return rc > 0 ? report_error("%s: git cannot set %s; make it and its directory writable",
+				     init->file, key)
+		      : rc;
 }
 
 static int write_file(const struct initialisation *init)

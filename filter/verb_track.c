@@ -426,7 +426,9 @@ int verb_track(const struct command *self, int argc, char **argv)
 	if (repository_open(&repository) < 0)
 		return EXIT_FATAL;
 	if (!repository_work_tree(repository)) {
-		rc = report_error("there is no work tree here whose files could be tracked");
+		rc = report_error(
+			"there is no work tree here whose files could be tracked; run it in "
+			"a clone");
 	} else if (count == 0) {
 		rc = list(repository, json);
 	} else {

@@ -21,7 +21,9 @@ static int untrack_one(const struct repository *repository, struct attributes_fi
 		return -1;
 	if (change == ATTRIBUTES_SAME) {
 		/* What lfs.fetchexclude says of it is then somebody's own. */
-		report_warning("'%s' is not tracked in this directory's .gitattributes", pattern);
+		report_warning("'%s' is not tracked in this directory's .gitattributes; `git "
+			       "brevis track` lists what is, and where",
+			       pattern);
 		return 0;
 	}
 	if (attributes_file_save(file) < 0)

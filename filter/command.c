@@ -79,9 +79,9 @@ const struct command *command_like(const struct command *table, const char *name
 	return best;
 }
 
-int command_unknown(const char *name)
+int command_unknown(const struct command *table, const char *name)
 {
-	const struct command *like = command_like(commands, name);
+	const struct command *like = command_like(table, name);
 
 	if (like)
 		report_error("there is no verb '%s'; is '%s' meant? `git brevis help` lists them",

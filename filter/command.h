@@ -32,7 +32,7 @@ const struct command *command_find(const struct command *table, const char *name
 const struct command *command_like(const struct command *table, const char *name);
 
 /** Reports that there is no verb of this name, and which one may be meant. Returns EXIT_USAGE. */
-int command_unknown(const char *name);
+int command_unknown(const struct command *table, const char *name);
 
 /** Prints the usage of one verb: to stdout for -h (returns EXIT_DONE), else stderr (EXIT_USAGE). */
 int command_usage(const struct command *self, int asked_for);

@@ -140,7 +140,7 @@ int main(int argc, char **argv)
 	}
 	command = find(argv[1]);
 	if (!command)
-		return command_unknown(argv[1]);
+		return command_unknown(commands, argv[1]);
 	code = command->run(command, argc - 1, argv + 1);
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		/* Who reads the first lines only and leaves (`| head`) wants to hear nothing more.

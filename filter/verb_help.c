@@ -41,7 +41,7 @@ static int print_verb(char *name)
 	const struct command *command = command_find(commands, name);
 	char *words[] = {name, asked, NULL};
 
-	return command ? command->run(command, 2, words) : command_unknown(name);
+	return command ? command->run(command, 2, words) : command_unknown(commands, name);
 }
 
 /** Without a verb on the command line (argc is 0 then) the list goes to stderr. */

@@ -35,8 +35,9 @@ struct session {
 	struct location location;
 	struct meter meter;
 	struct transfer transfer;
-	struct hub hub;     /* multipart: instead of a store */
-	struct fault fault; /* of the whole session, if it has a kind */
+	struct hub hub;      /* multipart: instead of a store */
+	struct landed given; /* the file that git-lfs was told of last; it moves that away */
+	struct fault fault;  /* of the whole session, if it has a kind */
 };
 
 /* ---- beginning and end ---------------------------------------------------------------------- */
@@ -142,34 +143,32 @@ static int check_store(struct session *s)
 	return s->fault.kind ? -1 : 0;
 }
 
-static int transfer_object(struct session *s, const struct agent_event *event, char **path,
-			   struct fault *fault)
+static int transfer_object(struct session *s, const struct agent_event *event,
+			   struct landed *landed, struct fault *fault)
 {
 	if (s->multipart && !s->fault.kind)
-		return hub_transfer(&s->hub, event, path, fault);
+		return hub_transfer(&s->hub, event, landed, fault);
 	if (check_store(s) != 0) {
 		*fault = s->fault;
 		return -1;
 	}
 	if (event->kind == AGENT_UPLOAD)
 		return upload_object(&s->transfer, &event->pointer, event->path, fault);
-	return download_object(&s->transfer, &event->pointer, path, fault);
+	return download_object(&s->transfer, &event->pointer, landed, fault);
 }
 
 static int serve(struct session *s, const struct agent_event *event)
 {
 	struct fault fault = {.kind = FAULT_NONE};
-	char *path = NULL;
 	int result;
 
 	meter_begin(&s->meter, s->out, &event->pointer);
-	if (transfer_object(s, event, &path, &fault) != 0) {
+	if (transfer_object(s, event, &s->given, &fault) != 0) {
 		result = answer_fault(s, event, &fault);
 	} else {
 		meter_finish(&s->meter);
-		result = agent_answer_complete(s->out, event->pointer.oid, path);
+		result = agent_answer_complete(s->out, event->pointer.oid, s->given.path);
 	}
-	free(path);
 	return result;
 }
 
@@ -211,6 +210,8 @@ int agent_run(FILE *in, FILE *out, bool multipart)
 
 	do {
 		agent_event_read(in, &event);
+		/* With what it says next git-lfs has taken the file. If it is gone nobody will. */
+		landed_release(&session.given, event.kind == AGENT_END);
 		result = handle(&session, &event);
 		agent_event_release(&event);
 	} while (result > 0);

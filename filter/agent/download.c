@@ -90,7 +90,7 @@ static int receive(struct receiving *r, struct fault *fault)
 /* ---- what came ------------------------------------------------------------------------------ */
 
 /* The object itself came: it is the file that git-lfs is given. */
-static int finish_plain(struct receiving *r, char **path, struct fault *fault)
+static int finish_plain(struct receiving *r, struct landed *landed, struct fault *fault)
 {
 	uint8_t digest[BREVIS_SHA256_SIZE];
 	char hex[OID_HEX_SIZE + 1];
@@ -100,8 +100,7 @@ static int finish_plain(struct receiving *r, char **path, struct fault *fault)
 	if (strcmp(hex, r->pointer->oid) != 0)
 		return fault_set(fault, FAULT_DAMAGED, HOLDING_REMEDY,
 				 "what is there is damaged: its SHA-256 is not its name");
-	*path = incoming_land(&r->in, fault);
-	return *path ? 0 : -1;
+	return incoming_land(&r->in, landed, fault);
 }
 
 /* The file that an archive is restored to. */
@@ -138,7 +137,7 @@ static int decode(struct receiving *r, const struct brevis_archive *archive,
 }
 
 /* Restores the object. The archive that came is of no use then. */
-static int restore(struct receiving *r, const struct brevis_archive *archive, char **path,
+static int restore(struct receiving *r, const struct brevis_archive *archive, struct landed *landed,
 		   struct fault *fault)
 {
 	struct restoring restoring = {.fault = {.kind = FAULT_NONE}};
@@ -150,15 +149,13 @@ static int restore(struct receiving *r, const struct brevis_archive *archive, ch
 			    fault) != 0)
 		return -1;
 	if (incoming_reserve(&restoring.out, r->pointer->size, fault) == 0 &&
-	    decode(r, archive, &restoring, fault) == 0) {
-		*path = incoming_land(&restoring.out, fault);
-		result = *path ? 0 : -1;
-	}
+	    decode(r, archive, &restoring, fault) == 0)
+		result = incoming_land(&restoring.out, landed, fault);
 	incoming_close(&restoring.out, true);
 	return result;
 }
 
-static int finish_archive(struct receiving *r, char **path, struct fault *fault)
+static int finish_archive(struct receiving *r, struct landed *landed, struct fault *fault)
 {
 	struct brevis_archive *archive = NULL;
 	struct object_file file;
@@ -174,7 +171,7 @@ static int finish_archive(struct receiving *r, char **path, struct fault *fault)
 				 r->stored, r->pointer->size);
 	if (brevis_archive_open(&file.source, &archive, &err) != BREVIS_OK)
 		return holding_fault(&err, fault);
-	result = restore(r, archive, path, fault);
+	result = restore(r, archive, landed, fault);
 	brevis_archive_free(archive);
 	if (file.failure && file.failure != ENODATA)
 		return fault_errno(fault, file.failure, "%s cannot be read", r->in.path);
@@ -182,7 +179,7 @@ static int finish_archive(struct receiving *r, char **path, struct fault *fault)
 }
 
 /* Gets the object once. *was_resumed tells if a part of it was here already. */
-static int get(struct receiving *r, bool *was_resumed, char **path, struct fault *fault)
+static int get(struct receiving *r, bool *was_resumed, struct landed *landed, struct fault *fault)
 {
 	const char *lfs_dir = repository_lfs_dir(r->transfer->ws->repository);
 	int result;
@@ -192,9 +189,9 @@ static int get(struct receiving *r, bool *was_resumed, char **path, struct fault
 	*was_resumed = r->in.size > 0;
 	result = receive(r, fault);
 	if (result == 0 && comes_as_archive(r))
-		result = finish_archive(r, path, fault);
+		result = finish_archive(r, landed, fault);
 	else if (result == 0)
-		result = finish_plain(r, path, fault);
+		result = finish_plain(r, landed, fault);
 	/* What was damaged, and an archive that was restored, are of no use any more. */
 	incoming_close(&r->in, result == 0 || fault->kind == FAULT_DAMAGED);
 	hasher_free(r->hasher);
@@ -212,7 +209,7 @@ static int absent(const struct pointer *pointer, struct fault *fault)
 	return fault_set(fault, FAULT_ABSENT, remedy, "the store lacks it");
 }
 
-int download_object(struct transfer *transfer, const struct pointer *pointer, char **path,
+int download_object(struct transfer *transfer, const struct pointer *pointer, struct landed *landed,
 		    struct fault *fault)
 {
 	struct receiving r = {.transfer = transfer, .pointer = pointer};
@@ -221,12 +218,12 @@ int download_object(struct transfer *transfer, const struct pointer *pointer, ch
 
 	if (store_size(transfer->store, pointer->oid, &r.stored, fault) != 0)
 		return fault->kind == FAULT_ABSENT ? absent(pointer, fault) : -1;
-	result = get(&r, &was_resumed, path, fault);
+	result = get(&r, &was_resumed, landed, fault);
 	/* The part that was here may be at fault. */
 	if (result != 0 && was_resumed && fault->kind == FAULT_DAMAGED) {
 		report_trace("download %s: what came earlier is damaged; all of it anew",
 			     pointer->oid);
-		result = get(&r, &was_resumed, path, fault);
+		result = get(&r, &was_resumed, landed, fault);
 	}
 	if (result == 0)
 		report_trace("download %s: %" PRIu64 " bytes for %" PRIu64, pointer->oid, r.stored,

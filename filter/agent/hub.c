@@ -25,7 +25,7 @@ static void progress(void *ctx, uint64_t bytes)
 	meter_show(hub->meter, hub->done);
 }
 
-static int download(struct hub *hub, const struct agent_event *event, char **path,
+static int download(struct hub *hub, const struct agent_event *event, struct landed *landed,
 		    struct fault *fault)
 {
 	struct incoming in;
@@ -37,18 +37,17 @@ static int download(struct hub *hub, const struct agent_event *event, char **pat
 	if (rc == 0)
 		rc = multipart_download(hub->network, hub->settings, event, in.path, progress, hub,
 					fault);
-	if (rc == 0) {
-		*path = incoming_land(&in, fault);
-		rc = *path ? 0 : -1;
-	}
+	if (rc == 0)
+		rc = incoming_land(&in, landed, fault);
 	incoming_close(&in, rc < 0 && fault->kind == FAULT_DAMAGED);
 	return rc;
 }
 
-int hub_transfer(struct hub *hub, const struct agent_event *event, char **path, struct fault *fault)
+int hub_transfer(struct hub *hub, const struct agent_event *event, struct landed *landed,
+		 struct fault *fault)
 {
 	hub->done = 0;
 	if (event->kind == AGENT_UPLOAD)
 		return multipart_upload(hub->network, hub->settings, event, progress, hub, fault);
-	return download(hub, event, path, fault);
+	return download(hub, event, landed, fault);
 }

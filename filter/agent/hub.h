@@ -4,6 +4,7 @@
 #ifndef FILTER_AGENT_HUB_H
 #define FILTER_AGENT_HUB_H
 
+#include "filter/agent/incoming.h"
 #include "filter/agent/meter.h"
 #include "filter/agent/multipart.h"
 
@@ -20,9 +21,9 @@ int hub_open(struct hub *hub, const struct store_settings *settings, const char 
 	     struct meter *meter, struct fault *fault);
 void hub_close(struct hub *hub);
 
-/** Carries the object of an UPLOAD or DOWNLOAD event. Of a download, *path is the file in <lfs
- * dir>/tmp that has it, which the caller frees. Returns 0, or -1 with *fault. */
-int hub_transfer(struct hub *hub, const struct agent_event *event, char **path,
+/** Carries the object of an UPLOAD or DOWNLOAD event. Of a download, *landed is then to be
+ * released. Returns 0, or -1 with *fault. */
+int hub_transfer(struct hub *hub, const struct agent_event *event, struct landed *landed,
 		 struct fault *fault);
 
 #endif

@@ -153,29 +153,48 @@ int incoming_empty(struct incoming *in, struct fault *fault)
 	return 0;
 }
 
-char *incoming_land(struct incoming *in, struct fault *fault)
+/* Gives what came of an object the name of a file that git-lfs takes. */
+static int move_part(struct incoming *in, struct fault *fault)
 {
-	char *path = in->path;
+	char *path = choose_name(in->lfs_dir);
+	int guard;
 
-	if (in->is_part) {
-		path = choose_name(in->lfs_dir);
-		if (!path) {
-			fault_nomem(fault);
-			return NULL;
-		}
-		/* git-lfs removes what is old there. */
-		(void)futimens(in->fd, NULL);
-		if (rename_below(in->path, path) != 0) {
-			fault_errno(fault, errno, "%s cannot be moved to %s", in->path, path);
-			free(path);
-			return NULL;
-		}
-		free(in->path);
+	if (!path)
+		return fault_nomem(fault);
+	/* git-lfs removes what is old there. */
+	(void)futimens(in->fd, NULL);
+	guard = interrupt_guard_file(path);
+	if (rename_below(in->path, path) != 0) {
+		fault_errno(fault, errno, "%s cannot be moved to %s", in->path, path);
+		interrupt_forget(guard);
+		free(path);
+		return -1;
 	}
-	interrupt_forget(in->guard);
+	free(in->path);
+	in->path = path;
+	in->guard = guard;
+	in->is_part = false;
+	return 0;
+}
+
+int incoming_land(struct incoming *in, struct landed *out, struct fault *fault)
+{
+	if (in->is_part && move_part(in, fault) != 0)
+		return -1;
+	*out = (struct landed){in->path, in->guard};
 	close(in->fd);
 	*in = (struct incoming){.fd = -1, .guard = -1};
-	return path;
+	return 0;
+}
+
+void landed_release(struct landed *landed, bool drop)
+{
+	if (landed->path && drop)
+		unlink(landed->path);
+	if (landed->path)
+		interrupt_forget(landed->guard);
+	free(landed->path);
+	*landed = (struct landed){NULL, -1};
 }
 
 void incoming_close(struct incoming *in, bool drop)

@@ -43,9 +43,18 @@ int incoming_write(struct incoming *in, const void *data, size_t len, struct fau
 /** Throws away what it has. */
 int incoming_empty(struct incoming *in, struct fault *fault);
 
-/** Closes it, complete and in <lfs dir>/tmp. Returns its path, which the caller frees; NULL with
- * *fault, and then it is still to be closed. */
-char *incoming_land(struct incoming *in, struct fault *fault);
+/** A complete file in <lfs dir>/tmp. Until it is released, a signal that ends us removes it. */
+struct landed {
+	char *path; /* or NULL */
+	int guard;
+};
+
+/** Closes it, complete and in <lfs dir>/tmp: *out. Returns 0, or -1 with *fault, and then it is
+ * still to be closed. */
+int incoming_land(struct incoming *in, struct landed *out, struct fault *fault);
+
+/** Git-lfs has taken it, or, with drop set, never will: then it is removed, if it is there. */
+void landed_release(struct landed *landed, bool drop);
 
 /** Closes it. Nothing stays with drop set, and of the second kind. */
 void incoming_close(struct incoming *in, bool drop);

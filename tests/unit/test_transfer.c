@@ -225,10 +225,15 @@ static void upload_badly(struct scene *s, enum fault_kind kind)
 
 static int download(struct scene *s, char **path)
 {
-	*path = NULL;
+	struct landed landed = {NULL, -1};
+	int result;
+
 	memset(&s->fault, 0, sizeof(s->fault));
 	meter_begin(&s->meter, s->answers, &s->pointer);
-	return download_object(&s->transfer, &s->pointer, path, &s->fault);
+	result = download_object(&s->transfer, &s->pointer, &landed, &s->fault);
+	*path = landed.path ? strdup(landed.path) : NULL;
+	landed_release(&landed, false);
+	return result;
 }
 
 static void download_well(struct scene *s)

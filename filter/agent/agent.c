@@ -210,8 +210,8 @@ int agent_run(FILE *in, FILE *out, bool multipart)
 
 	do {
 		agent_event_read(in, &event);
-		/* With what it says next git-lfs has taken the file. If it is gone nobody will. */
-		landed_release(&session.given, event.kind == AGENT_END);
+		/* With what it says next git-lfs has taken the file. */
+		landed_release(&session.given);
 		result = handle(&session, &event);
 		agent_event_release(&event);
 	} while (result > 0);

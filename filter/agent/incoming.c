@@ -187,10 +187,8 @@ int incoming_land(struct incoming *in, struct landed *out, struct fault *fault)
 	return 0;
 }
 
-void landed_release(struct landed *landed, bool drop)
+void landed_release(struct landed *landed)
 {
-	if (landed->path && drop)
-		unlink(landed->path);
 	if (landed->path)
 		interrupt_forget(landed->guard);
 	free(landed->path);

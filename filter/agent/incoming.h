@@ -53,8 +53,8 @@ struct landed {
  * still to be closed. */
 int incoming_land(struct incoming *in, struct landed *out, struct fault *fault);
 
-/** Git-lfs has taken it, or, with drop set, never will: then it is removed, if it is there. */
-void landed_release(struct landed *landed, bool drop);
+/** From here on it is git-lfs's. */
+void landed_release(struct landed *landed);
 
 /** Closes it. Nothing stays with drop set, and of the second kind. */
 void incoming_close(struct incoming *in, bool drop);

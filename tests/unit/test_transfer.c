@@ -232,7 +232,7 @@ static int download(struct scene *s, char **path)
 	meter_begin(&s->meter, s->answers, &s->pointer);
 	result = download_object(&s->transfer, &s->pointer, &landed, &s->fault);
 	*path = landed.path ? strdup(landed.path) : NULL;
-	landed_release(&landed, false);
+	landed_release(&landed);
 	return result;
 }
 

@@ -68,27 +68,41 @@ static bool has_word(const char *word, const char *end, const char *wanted)
 	return word != NULL;
 }
 
-enum caller caller_of(const char *words, size_t size, bool in_difftool)
+bool caller_wants_pointers(enum caller caller)
 {
-	static const char *const shows[] = {"diff",     "diff-files", "diff-index",  "diff-tree",
-					    "log",      "show",       "whatchanged", "blame",
-					    "annotate", "grep",       "reflog",      "format-patch",
-					    NULL};
-	static const char *const stash_shows[] = {"show", "list", NULL};
-	const char *end = words + size;
-	const char *word = first(words, size);
-	const char *command = word ? git_command(&word, end) : NULL;
+	return caller == CALLER_SHOWS || caller == CALLER_BLAMES;
+}
 
-	if (!command)
-		return CALLER_ANY;
+/* What a command of git does; word is that behind it, or NULL. */
+static enum caller caller_of_command(const char *command, const char *word, const char *end)
+{
+	static const char *const shows[] = {"diff",   "diff-files",   "diff-index",  "diff-tree",
+					    "log",    "show",         "whatchanged", "grep",
+					    "reflog", "format-patch", NULL};
+	static const char *const blames[] = {"blame", "annotate", NULL};
+	static const char *const stash_shows[] = {"show", "list", NULL};
+
 	if (strcmp(command, "difftool") == 0)
 		return CALLER_COMPARES;
-	word = next(word, end);
+	if (is_one_of(command, blames))
+		return CALLER_BLAMES;
 	if (is_one_of(command, shows) ||
 	    (strcmp(command, "stash") == 0 && word && is_one_of(word, stash_shows)) ||
 	    (strcmp(command, "cat-file") == 0 && has_word(word, end, "--textconv")))
-		return in_difftool ? CALLER_COMPARES : CALLER_SHOWS;
+		return CALLER_SHOWS;
 	return CALLER_ANY;
+}
+
+enum caller caller_of(const char *words, size_t size, bool in_difftool)
+{
+	const char *end = words + size;
+	const char *word = first(words, size);
+	const char *command = word ? git_command(&word, end) : NULL;
+	enum caller caller = CALLER_ANY;
+
+	if (command)
+		caller = caller_of_command(command, next(word, end), end);
+	return caller == CALLER_SHOWS && in_difftool ? CALLER_COMPARES : caller;
 }
 
 bool caller_words_seek_pointers(const char *words, size_t size)

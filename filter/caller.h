@@ -14,9 +14,13 @@
 
 enum caller {
 	CALLER_ANY,     /* wants content, or we cannot tell */
-	CALLER_SHOWS,   /* diff, log, show, blame, ...: writes no work file of what it reads */
+	CALLER_SHOWS,   /* diff, log, show, ...: writes no work file of what it reads */
+	CALLER_BLAMES,  /* blame, annotate: does so, too, and cleans what the textconv has said */
 	CALLER_COMPARES /* difftool: shows content by programs that know of no pointers */
 };
+
+/** True for those that are to be given pointers. */
+bool caller_wants_pointers(enum caller caller);
 
 /** Looks at the process that has started us; a shell in between does not count. */
 enum caller caller_look(void);

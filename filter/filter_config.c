@@ -17,6 +17,9 @@ const struct filter_setting filter_settings[FILTER_SETTINGS_ALL] = {
 	{"filter.brevis.process", "git-brevis filter-process", NULL},
 	{"filter.brevis.required", "true", NULL},
 
+	{"diff.brevis.command", "git-brevis diff-driver", NULL},
+	{"diff.brevis.textconv", "git-brevis textconv", NULL},
+
 	{"merge.brevis.name", "tensors of safetensors files", NULL},
 	{"merge.brevis.driver", "git-brevis merge-driver %O %A %B %L %P", NULL},
 	{"merge.brevis.recursive", "binary", NULL},

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define FILTER_SETTINGS     11 /* those that `git brevis install` writes */
-#define FILTER_SETTINGS_ALL 14 /* and with --multipart */
+#define FILTER_SETTINGS     13 /* those that `git brevis install` writes */
+#define FILTER_SETTINGS_ALL 16 /* and with --multipart */
 
 /** The path of our transfer agents: git-lfs looks for it as a shell does. */
 #define AGENT_PROGRAM "git-brevis"
@@ -21,10 +21,11 @@ struct filter_setting {
 
 /**
  * In this order: filter.brevis.clean, .smudge, .process and .required, which makes git stream big
- * files to the filter, and stops it from committing raw files when the filter fails; the merge
- * driver, and git's own that it leaves merges of common ancestors to (verb_merge_driver.c); the
- * agent for stores (URLs that begin with "brevis::"); the agent "multipart", which hubs ask for by
- * that name.
+ * files to the filter, and stops it from committing raw files when the filter fails;
+ * diff.brevis.command and .textconv, by which git shows what changed (never .binary: `git lfs
+ * prune` would not see what was not pushed, and delete it); the merge driver, and git's own that it
+ * leaves merges of common ancestors to (verb_merge_driver.c); the agent for stores (URLs that begin
+ * with "brevis::"); the agent "multipart", which hubs ask for by that name.
  */
 extern const struct filter_setting filter_settings[FILTER_SETTINGS_ALL];
 

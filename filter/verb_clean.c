@@ -5,8 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "filter/caller.h"
 #include "filter/convert.h"
 #include "filter/hooks_setup.h"
+#include "filter/model_text.h"
 #include "filter/options.h"
 #include "filter/report.h"
 #include "filter/stream.h"
@@ -20,21 +22,51 @@ static int drop(void *ctx, const void *data, size_t len)
 	return 0;
 }
 
+/* What is cleaned, as it comes; for git blame that may be the text of our textconv, which is what
+ * it wants. */
+struct input {
+	struct cleaning *cleaning;
+	bool blames;
+	bool is_text;
+	bool begun;
+	int out;
+};
+
+static int take(void *ctx, const void *data, size_t len)
+{
+	struct input *input = ctx;
+
+	if (!input->begun && len)
+		input->is_text = input->blames && model_text_is(data, len);
+	input->begun = input->begun || len;
+	return input->is_text ? stream_write(&input->out, data, len)
+			      : cleaning_write(input->cleaning, data, len);
+}
+
 static int clean_stdin(struct workspace *ws, const char *path)
 {
 	struct cleaning *cleaning = cleaning_begin(ws, path);
+	struct input input = {.cleaning = cleaning,
+			      .blames = caller_look() == CALLER_BLAMES,
+			      .out = STDOUT_FILENO};
 	int out = STDOUT_FILENO;
 	const void *text;
 	size_t len;
 	int result = -1;
+	int rc;
 
 	if (!cleaning) {
 		stream_read(STDIN_FILENO, drop, NULL);
 		return -1;
 	}
-	if (stream_read(STDIN_FILENO, cleaning_write, cleaning) < 0) {
+	rc = stream_read(STDIN_FILENO, take, &input);
+	if (rc < 0) {
 		report_error("%s: cannot read it: %s", path ? path : "standard input",
 			     strerror(errno));
+		goto out;
+	}
+	if (input.is_text) {
+		result = rc == 0 ? 0 : report_error("cannot write the text: %s", strerror(errno));
 		goto out;
 	}
 	if (cleaning_finish(cleaning, &text, &len) != 0)

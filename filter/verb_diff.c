@@ -67,9 +67,14 @@ static bool is_blob(const struct workspace *ws, const char *name)
 	return blob;
 }
 
+static bool is_content(const struct workspace *ws, const char *name)
+{
+	return is_file(name) || is_blob(ws, name);
+}
+
 static int open_named(const struct workspace *ws, const char *name, struct model_view **view)
 {
-	if (is_file(name))
+	if (!ws->repository || is_file(name))
 		return model_view_open_file(ws, name, NULL, view);
 	return model_view_open_blob(ws, name, NULL, view);
 }
@@ -257,8 +262,7 @@ int verb_diff(const struct command *self, int argc, char **argv)
 	if (workspace_open_if_any(&ws) != 0)
 		return EXIT_FATAL;
 	pair = argc == 2 && dashes == words && !cached &&
-	       (is_file(argv[0]) || is_blob(&ws, argv[0])) &&
-	       (is_file(argv[1]) || is_blob(&ws, argv[1]));
+	       (!ws.repository || (is_content(&ws, argv[0]) && is_content(&ws, argv[1])));
 	arguments = make_arguments(cached, argv, (size_t)argc, paths, dashes < words);
 	d.json = json && arguments ? json_begin(stdout) : NULL;
 	if (!arguments || (json && !d.json))

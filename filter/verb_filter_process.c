@@ -11,6 +11,7 @@
 #include "filter/convert.h"
 #include "filter/hooks_setup.h"
 #include "filter/lfs.h"
+#include "filter/model_text.h"
 #include "filter/options.h"
 #include "filter/report.h"
 #include "filter/session.h"
@@ -34,6 +35,7 @@ struct process_filter {
 	void *by_path;               /* the same, a tree of tsearch() */
 	size_t waiting;              /* how many of them were not tried yet */
 	bool skip;                   /* pointers stay pointers */
+	bool blames;                 /* what is cleaned may be the text of our textconv */
 	bool local;                  /* those whose object is not here do */
 };
 
@@ -78,6 +80,41 @@ static enum session_result leave_alone(struct process_filter *filter, const char
 	return result;
 }
 
+static bool is_text(const struct spool *spool)
+{
+	struct brevis_source source = spool_source(spool);
+	uint8_t head[64];
+	size_t len = source.size < sizeof(head) ? (size_t)source.size : sizeof(head);
+
+	return source.read_at(source.ctx, head, len, 0) == 0 && model_text_is(head, len);
+}
+
+/* git blame cleans the work file, or what its textconv has made of it: that is what it wants. */
+static enum session_result clean_text(struct process_filter *filter, const char *path,
+				      struct session *session)
+{
+	struct spool *spool = spool_new(filter->ws.store);
+	struct cleaning *cleaning = NULL;
+	enum session_result result = SESSION_FAILED;
+	const void *data;
+	size_t len;
+
+	if (take_in(path, spool, session) != 0)
+		goto out;
+	if (is_text(spool)) {
+		result = pass(path, spool, session);
+		goto out;
+	}
+	cleaning = cleaning_begin(&filter->ws, path);
+	if (cleaning && spool_copy(spool, cleaning_write, cleaning) == 0 &&
+	    cleaning_finish(cleaning, &data, &len) == 0 && session_write(session, data, len) == 0)
+		result = SESSION_DONE;
+out:
+	cleaning_free(cleaning);
+	spool_free(spool);
+	return result;
+}
+
 /* ---- clean ---------------------------------------------------------------------------------- */
 
 static enum session_result clean(void *ctx, const struct session_request *request,
@@ -92,6 +129,8 @@ static enum session_result clean(void *ctx, const struct session_request *reques
 
 	if (path_is_left_alone(request->path))
 		return leave_alone(filter, request->path, session);
+	if (filter->blames)
+		return clean_text(filter, request->path, session);
 	cleaning = cleaning_begin(&filter->ws, request->path);
 	/* A failure leaves the rest of the content to the session, which drops it. */
 	while (cleaning && (more = session_read(session, &data, &len)) > 0) {
@@ -330,7 +369,8 @@ int verb_filter_process(const struct command *self, int argc, char **argv)
 	if (workspace_open(&filter.ws) != 0)
 		return EXIT_FATAL;
 	TAILQ_INIT(&filter.delayed);
-	filter.skip = caller == CALLER_SHOWS || smudge_is_skipped(&filter.ws);
+	filter.skip = caller_wants_pointers(caller) || smudge_is_skipped(&filter.ws);
+	filter.blames = caller == CALLER_BLAMES;
 	filter.local = caller == CALLER_COMPARES;
 	if (repository_work_tree(filter.ws.repository))
 		hooks_ensure(filter.ws.repository);

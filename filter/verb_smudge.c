@@ -54,7 +54,7 @@ static int restore(struct workspace *ws, const char *path, struct blob *blob)
 
 	if (path_is_left_alone(path) || !pointer_parse(blob->head, blob->len, &want.pointer))
 		return pass(path, blob, "raw");
-	if (caller == CALLER_SHOWS || smudge_is_skipped(ws))
+	if (caller_wants_pointers(caller) || smudge_is_skipped(ws))
 		return pass(path, blob, "pointer");
 	stream_enlarge_pipe(blob->out);
 	result = smudge_pointer(ws, path, &want.pointer, stream_write, &blob->out);

@@ -34,7 +34,7 @@ static void test_shows(void **state)
 		"git|diff",
 		"/usr/lib/git-core/git|log|-p",
 		"/usr/bin/git|-C|add|show",
-		"git|-c|core.pager=checkout|--no-pager|-p|blame|file",
+		"git|-c|core.pager=checkout|--no-pager|-p|log|file",
 		"git|--git-dir=x|--work-tree|checkout|diff-files|-p",
 		"git|--config-env|a=b|--literal-pathspecs|diff-index|HEAD",
 		"git-diff|x",
@@ -45,7 +45,6 @@ static void test_shows(void **state)
 		"git|cat-file|--batch|--textconv",
 		"git|grep|--textconv|x",
 		"git|whatchanged",
-		"git|annotate|f",
 		"git|reflog|-p",
 		"git|diff-tree|-p|HEAD",
 		"git|format-patch|--ext-diff|-1",
@@ -93,6 +92,18 @@ static void test_wants_content(void **state)
 			fail_msg("%s", lines[i]);
 	}
 	assert_int_equal(caller("git|difftool|-d", false), CALLER_COMPARES);
+	assert_false(caller_wants_pointers(CALLER_ANY));
+	assert_false(caller_wants_pointers(CALLER_COMPARES));
+}
+
+static void test_blames(void **state)
+{
+	(void)state;
+	assert_int_equal(caller("git|-c|core.pager=checkout|--no-pager|-p|blame|file", false),
+			 CALLER_BLAMES);
+	assert_int_equal(caller("git|annotate|f", true), CALLER_BLAMES);
+	assert_true(caller_wants_pointers(CALLER_BLAMES));
+	assert_true(caller_wants_pointers(CALLER_SHOWS));
 }
 
 /* A word that was cut off is none. */
@@ -134,9 +145,9 @@ static void test_our_own(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shows),   cmocka_unit_test(test_wants_content),
-		cmocka_unit_test(test_cut_off), cmocka_unit_test(test_seeks_pointers),
-		cmocka_unit_test(test_our_own),
+		cmocka_unit_test(test_shows),          cmocka_unit_test(test_wants_content),
+		cmocka_unit_test(test_blames),         cmocka_unit_test(test_cut_off),
+		cmocka_unit_test(test_seeks_pointers), cmocka_unit_test(test_our_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 
 #include "core/base/buffer.h"
 #include "filter/command.h"
+#include "filter/conflict_text.h"
 #include "filter/lfs.h"
 #include "filter/progress.h"
 #include "filter/report.h"
@@ -219,6 +220,31 @@ static int collect_all(struct checkout *c, const char *const *pathspecs, size_t 
 	return repository_each_tracked(repository, NULL, pathspecs, count, collect, c);
 }
 
+/* Files in conflict are the user's to decide. Those that a merge has left without content are told,
+ * as everything is that stays incomplete. */
+static int tell_conflicts(struct checkout *c, const char *const *pathspecs, size_t count)
+{
+	struct buffer paths = BUFFER_INIT;
+	int rc = repository_conflicts(c->ws->repository, pathspecs, count, &paths);
+
+	for (size_t at = 0; at < paths.size && rc == 0;) {
+		const char *path = (const char *)paths.data + at;
+		struct work_look look;
+
+		at += strlen(path) + 1;
+		c->seen++;
+		work_file_look(c->top, path, &look);
+		if (look.kind != WORK_POINTER && !work_file_is_conflict_text(c->top, path))
+			continue;
+		report_error("%s: not restored: a merge left it in conflict; `git checkout --ours "
+			     "-- PATH`, or --theirs, takes a side, `git add` ends it",
+			     path);
+		c->failed++;
+	}
+	buffer_release(&paths);
+	return rc;
+}
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* Says how many bytes there are to write, and how many are stored instead. */
@@ -327,7 +353,8 @@ int checkout_files(struct workspace *ws, const char *const *pathspecs, size_t co
 			     unmatched);
 		return EXIT_FOUND;
 	}
-	if (collect_all(&c, pathspecs, count) < 0)
+	if (collect_all(&c, pathspecs, count) < 0 ||
+	    (reach != CHECKOUT_HOOK && tell_conflicts(&c, pathspecs, count) < 0))
 		goto out;
 	if (count && !c.seen) {
 		report_error(

@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "filter/caller.h"
+#include "filter/conflict_text.h"
 #include "filter/report.h"
 
 /* The plain object that is followed is read in steps of this size. */
@@ -355,6 +357,23 @@ static bool is_pointer(const struct cleaning *c)
 	       repository_path_holds(c->ws->repository, c->path, c->head, c->head_len);
 }
 
+/*
+ * Conflict markers in a pointer are no content that anybody wants to keep. But where git holds just
+ * that already it must not look changed; and who only shows differences stores nothing.
+ */
+static int finish_conflict(struct cleaning *c)
+{
+	bool is_held = c->path && c->ws->repository &&
+		       repository_path_holds(c->ws->repository, c->path, c->head, c->head_len);
+
+	if (is_held || caller_look() != CALLER_ANY)
+		return answer_verbatim(c, "pointer with conflict markers");
+	report_error("%s: a merge has written conflict markers into its pointer, and they are not "
+		     "stored; " CONFLICT_TEXT_REMEDY,
+		     c->label);
+	return cleaning_fail(c);
+}
+
 /* Nothing stays nothing; but where git holds a pointer of size 0 for this path, a checkout has made
  * nothing of that. */
 static int finish_empty(struct cleaning *c)
@@ -373,6 +392,8 @@ static int finish(struct cleaning *c)
 	if (c->stage == STAGE_HEAD) {
 		if (is_pointer(c))
 			return answer_verbatim(c, "pointer");
+		if (is_conflict_text(c->head, c->head_len))
+			return finish_conflict(c);
 		if (leave_head(c) != 0)
 			return -1;
 	}

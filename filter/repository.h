@@ -143,6 +143,13 @@ int repository_each_new_or_large_blob(struct repository *repository, const char 
 				      int (*each)(void *ctx, const struct tracked_file *file),
 				      void *ctx);
 
+/**
+ * Appends the paths with filter=brevis that a merge left in conflict, at or below one of the
+ * pathspecs (as in repository_each_tracked), each ends with NUL. Reports and returns -1 on failure.
+ */
+int repository_conflicts(const struct repository *repository, const char *const *pathspecs,
+			 size_t count, struct buffer *paths);
+
 /** A revision in whose history something changed. The strings live during the call only. */
 struct revision {
 	const char *commit;  /* its whole name in hex */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "filter/caller.h"
+#include "filter/conflict_text.h"
 #include "filter/convert.h"
 #include "filter/hooks_setup.h"
 #include "filter/lfs.h"
@@ -239,10 +240,12 @@ static enum session_result convert_blob(struct process_filter *filter,
 	struct brevis_source source = spool_source(spool);
 	char text[POINTER_SIZE_LIMIT];
 	struct pointer pointer;
+	size_t len = source.size < sizeof(text) ? (size_t)source.size : 0;
 
-	if (source.size >= sizeof(text) ||
-	    source.read_at(source.ctx, text, (size_t)source.size, 0) != 0 ||
-	    !pointer_parse(text, (size_t)source.size, &pointer)) {
+	if (!len || source.read_at(source.ctx, text, len, 0) != 0)
+		len = 0;
+	if (!pointer_parse(text, len, &pointer)) {
+		conflict_text_warn(request->path, text, len);
 		report_trace("smudge %s: raw", request->path);
 		return pass(request->path, spool, session);
 	}

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "filter/caller.h"
+#include "filter/conflict_text.h"
 #include "filter/convert.h"
 #include "filter/lfs.h"
 #include "filter/options.h"
@@ -52,8 +53,10 @@ static int restore(struct workspace *ws, const char *path, struct blob *blob)
 	enum caller caller = caller_look();
 	enum smudge_result result;
 
-	if (path_is_left_alone(path) || !pointer_parse(blob->head, blob->len, &want.pointer))
+	if (path_is_left_alone(path) || !pointer_parse(blob->head, blob->len, &want.pointer)) {
+		conflict_text_warn(path, blob->head, blob->len);
 		return pass(path, blob, "raw");
+	}
 	if (caller_wants_pointers(caller) || smudge_is_skipped(ws))
 		return pass(path, blob, "pointer");
 	stream_enlarge_pipe(blob->out);

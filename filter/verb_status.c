@@ -7,6 +7,8 @@
 #include "filter/attributes_file.h"
 #include "filter/checkout.h"
 #include "filter/command.h"
+#include "filter/conflict_text.h"
+#include "filter/filter_config.h"
 #include "filter/json_output.h"
 #include "filter/options.h"
 #include "filter/report.h"
@@ -18,16 +20,18 @@ enum state {
 	STATE_FULL,    /* the work file is what the pointer stands for */
 	STATE_CHANGED, /* the user changed it since */
 	STATE_DELETED,
-	STATE_POINTER, /* not restored yet, the object is here */
-	STATE_MISSING, /* not restored, the object is not here */
-	STATE_LOST,    /* the work file is complete, but its object is not here */
-	STATE_RAW,     /* git holds the content itself */
-	STATE_SPARSE,  /* not wanted in this work tree */
+	STATE_POINTER,  /* not restored yet, the object is here */
+	STATE_MISSING,  /* not restored, the object is not here */
+	STATE_LOST,     /* the work file is complete, but its object is not here */
+	STATE_RAW,      /* git holds the content itself */
+	STATE_MARKERS,  /* a merge has written conflict markers into the pointer */
+	STATE_CONFLICT, /* a merge left it to the user */
+	STATE_SPARSE,   /* not wanted in this work tree */
 	STATES
 };
 
-static const char *const state_names[STATES] = {"full",    "changed", "deleted", "pointer",
-						"missing", "lost",    "raw",     "sparse"};
+static const char *const state_names[STATES] = {"full", "changed", "deleted", "pointer",  "missing",
+						"lost", "raw",     "markers", "conflict", "sparse"};
 
 static const char *const state_titles[STATES] = {
 	NULL,
@@ -39,6 +43,9 @@ static const char *const state_titles[STATES] = {
 	"no "
 	"remote has them, `touch` and `git add` make them anew):",
 	"Stored raw (`git add --renormalize -- PATH` and a commit compress them):",
+	"Pointers with conflict markers, which stand for no file (" CONFLICT_TEXT_REMEDY "):",
+	"In conflict (`git checkout --ours -- PATH`, or --theirs, takes a side; `git add` ends "
+	"it):",
 	NULL};
 
 struct entry {
@@ -97,7 +104,7 @@ static enum state look_at_file(struct status *s, const struct tracked_file *file
 	struct work_look look;
 
 	if (!file->is_pointer && !file->blob_missing && file->blob_size > 0)
-		return STATE_RAW;
+		return work_file_is_conflict_text(top, file->path) ? STATE_MARKERS : STATE_RAW;
 	if (file->skip_worktree)
 		return STATE_SPARSE;
 	work_file_look(top, file->path, &look);
@@ -116,7 +123,16 @@ static enum state look_at_file(struct status *s, const struct tracked_file *file
 	if ((look.kind == WORK_CONTENT || look.kind == WORK_ARCHIVE) && file->is_pointer &&
 	    stored_matches(s->ws, &file->pointer, file->path, (uint64_t)look.stat.st_size))
 		return full_or_lost(s, file);
-	return STATE_CHANGED;
+	return work_file_is_conflict_text(top, file->path) ? STATE_MARKERS : STATE_CHANGED;
+}
+
+static int add_entry(struct status *s, const struct entry *entry)
+{
+	buffer_append(&s->entries, entry, sizeof(*entry));
+	if (entry->path && !buffer_failed(&s->entries))
+		return 0;
+	free(entry->path);
+	return report_error("out of memory");
 }
 
 static int take_file(void *ctx, const struct tracked_file *file)
@@ -133,11 +149,24 @@ static int take_file(void *ctx, const struct tracked_file *file)
 		s->first_hidden = strdup(file->path);
 	if (staged)
 		entry.staged = *staged;
-	buffer_append(&s->entries, &entry, sizeof(entry));
-	if (entry.path && !buffer_failed(&s->entries))
-		return 0;
-	free(entry.path);
-	return report_error("out of memory");
+	return add_entry(s, &entry);
+}
+
+/* Files in conflict have no one entry in the index. */
+static int take_conflicts(struct status *s, const char *const *paths, size_t count)
+{
+	struct buffer conflicts = BUFFER_INIT;
+	int rc = repository_conflicts(s->ws->repository, paths, count, &conflicts);
+
+	for (size_t at = 0; at < conflicts.size && rc == 0;) {
+		const char *path = (const char *)conflicts.data + at;
+		struct entry entry = {.path = strdup(path), .staged = 'U', .state = STATE_CONFLICT};
+
+		at += strlen(path) + 1;
+		rc = add_entry(s, &entry);
+	}
+	buffer_release(&conflicts);
+	return rc;
 }
 
 /* ---- telling --------------------------------------------------------------------------------- */
@@ -149,6 +178,8 @@ static char work_letter(enum state state)
 		return 'M';
 	case STATE_DELETED:
 		return 'D';
+	case STATE_CONFLICT:
+		return 'U';
 	default:
 		return ' ';
 	}
@@ -171,7 +202,8 @@ static void print_staged(const struct status *s)
 		char saved[SIZE_TEXT];
 		struct stored stored;
 
-		if (e[i].staged == ' ' || e[i].state == STATE_RAW)
+		if (e[i].staged == ' ' || e[i].state == STATE_RAW ||
+		    e[i].state == STATE_MARKERS || e[i].state == STATE_CONFLICT)
 			continue;
 		if (!any)
 			printf("To be committed:\n");
@@ -272,6 +304,26 @@ static int print_json(const struct status *s)
 	return json_end(json) < 0 ? report_error("out of memory") : 0;
 }
 
+/* An earlier version set less, and a clone elsewhere may have nothing of it. One line is enough. */
+static void warn_of_settings(const struct repository *repository)
+{
+	for (size_t i = 0; i < FILTER_SETTINGS; i++) {
+		const char *key = filter_settings[i].key;
+		/* Of agents `git brevis env` tells: only some repositories need them. */
+		bool is_agent = strncmp(key, "lfs.", 4) == 0;
+		char *value = is_agent ? NULL : repository_config(repository, key);
+		bool is_missing = !is_agent && !value;
+
+		free(value);
+		if (!is_missing)
+			continue;
+		report_warning("%s is not set: git does not know all that these files need; run "
+			       "`git brevis install`",
+			       key);
+		return;
+	}
+}
+
 /* Returns an exit code, or -1 after reporting. */
 static int run(struct status *s, char **paths, int count, bool porcelain, bool json, bool nul)
 {
@@ -288,7 +340,8 @@ static int run(struct status *s, char **paths, int count, bool porcelain, bool j
 	if (repository_staged(repository, &s->staged) < 0 ||
 	    repository_touched(repository, &s->touched) < 0 ||
 	    repository_each_tracked(repository, NULL, (const char *const *)paths, (size_t)count,
-				    take_file, s) < 0)
+				    take_file, s) < 0 ||
+	    take_conflicts(s, (const char *const *)paths, (size_t)count) < 0)
 		return -1;
 	if (json)
 		return print_json(s);
@@ -297,6 +350,8 @@ static int run(struct status *s, char **paths, int count, bool porcelain, bool j
 	else
 		print_text(s);
 	attributes_warn_of_hidden(s->first_hidden, s->hidden);
+	if (s->entries.size)
+		warn_of_settings(repository);
 	return 0;
 }
 

@@ -15,14 +15,6 @@ model()
 	must "$PYTHON" "$TOP/tests/support/small_model.py" "$@"
 }
 
-# tensors_are DESCRIPTION FILE EXPECTED: EXPECTED is a file that has these tensors, in this order.
-tensors_are()
-{
-	"$PYTHON" "$TOP/tests/support/small_model.py" --show "$2" >"$T/shown" 2>&1
-	"$PYTHON" "$TOP/tests/support/small_model.py" --show "$3" >"$T/wanted" 2>&1
-	same_bytes "$1" "$T/shown" "$T/wanted"
-}
-
 # two_sides REPO: a repository whose branches main and side have changed NAME since their base: by
 # base.safetensors, ours.safetensors and theirs.safetensors, which lie beside it.
 two_sides()
@@ -65,13 +57,6 @@ model base.safetensors a=1 b=2 c=3 @format=pt
 model ours.safetensors a=11 b=2 c=3 @format=pt
 model theirs.safetensors a=1 b=22 c=3 @format=pt
 model both.safetensors a=11 b=22 c=3 @format=pt
-cp "$DEMO" demo
-printf 'one thing' >opaque.one
-printf 'another' >opaque.two
-printf 'a third' >opaque.three
-: >nothing
-printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize 0\n' \
-	"$(sha256sum <nothing | cut -d' ' -f1)" >nothing-else
 
 # ---- both sides changed it ----
 
@@ -207,200 +192,172 @@ run git -C crossed merge --no-edit theirs
 exits 0 'a criss-cross merge by tensors'
 same_bytes 'has those of both' crossed/$NAME both.safetensors
 
-# ---- both sides restore the same ----
+# ---- names ----
 
-# From here on without work trees: the three versions are made as commits, and merge-tree merges them.
-git brevis compress "$DEMO" -o usual.archive 2>"$T/err"
-git brevis compress --preset fast "$DEMO" -o fast.archive 2>"$T/err"
-check 'two archives of a checkpoint differ' test "$(sha256sum <usual.archive)" != "$(sha256sum <fast.archive)"
-new_repo lab
-must git -C lab config brevis.mergeTensors false
+# Paths reach the driver through a shell, and git-brevis as words that may look like options.
+new_repo names
+odd=$'a \'b\' "c" $(touch pwned) `touch pwned`;touch pwned\nä[1].safetensors'
+for file in base theirs ours; do
+	case $file in
+	theirs) must git -C names checkout -qb side ;;
+	ours) must git -C names checkout -q main ;;
+	esac
+	must mkdir -p "names/in here"
+	must cp $file.safetensors "names/in here/$odd"
+	must cp $file.safetensors names/--tensors.safetensors
+	must git -C names add -A
+	must git -C names commit -qm "$file"
+done
+run git -C names merge --no-edit side
+exits 1 'odd names: conflict'
+is 'both are told, in one line each' "$(own_lines | grep -c '^git-brevis: error: .*: conflict: ')" 2
+contains 'with the name as the shell needs it' "$T/err" \
+	"git checkout --theirs -- 'in here/a '\\''b'\\'' \"c\" \$(touch pwned) \`touch pwned\`;touch pwned\\x0aä[1].safetensors'"
+must git -C names merge --abort
+must git -C names config brevis.mergeTensors true
+run git -C 'names/in here' merge --no-edit side
+exits 0 'odd names are merged, from a directory below'
+same_bytes 'this one' "names/in here/$odd" both.safetensors
+same_bytes 'and that one' names/--tensors.safetensors both.safetensors
+is 'nothing of them was run' "$(find names "$T/home" -name pwned)" ''
+is_clean 'all is clean' names
 
-# blob FILE: what git stores for it; "raw FILE": itself; "stock FILE": a stock pointer, and its object
-declare -A blobs
-blob()
+# ---- nothing is converted ----
+
+two_sides crlf
+must git -C crlf config core.autocrlf true
+must git -C crlf config brevis.mergeTensors true
+run git -C crlf merge -q --no-edit side
+exits 0 'a merge with core.autocrlf'
+same_bytes 'converts no bytes' crlf/$NAME both.safetensors
+is 'nor line ends of the pointer' "$(git -C crlf cat-file blob "HEAD:$NAME" | tr -dc '\r' | wc -c)" 0
+
+# ---- objects that are not here ----
+
+new_remote remote.git
+two_sides sent
+must git -C sent remote add origin "file://$T/remote.git"
+must git -C sent push -q origin main side
+theirs=$(object_of sent $NAME side)
+must git -C sent config brevis.mergeTensors true
+must cp "$theirs" "$T/theirs-object"
+must rm "$theirs" "$(object_of sent $NAME "$(git -C sent merge-base main side)")"
+run env GIT_BREVIS_SKIP_SMUDGE=1 git -C sent merge side
+exits 1 'a merge without downloads'
+one_line 'is told in one line' "$NAME: conflict: the object of theirs is not here, and skipping smudge"
+check 'and downloads nothing' test ! -e "$theirs"
+must git -C sent reset -q --hard
+run git -C sent merge -q --no-edit side
+exits 0 'objects that are missing are downloaded'
+same_bytes 'and merged' sent/$NAME both.safetensors
+must git -C sent reset -q --hard HEAD^
+must rm "$theirs"
+must mv remote.git elsewhere.git
+run git -C sent merge side
+exits 1 'an object that cannot be had'
+contains 'is told with the cause' "$T/err" "$NAME: its object"
+contains 'and that it was not merged' "$T/err" "$NAME: conflict: the object of theirs is not here; ours is kept"
+same_bytes 'ours is in the work tree' sent/$NAME ours.safetensors
+must git -C sent reset -q --hard
+must mv elsewhere.git remote.git
+must cp "$T/theirs-object" "$theirs"
+
+# ---- faults ----
+
+flip_bit "$theirs"
+run git -C sent merge side
+exits 1 'an object that is damaged'
+contains 'is told' "$T/err" "$NAME: its object"
+contains 'and ours is kept' "$T/err" "$NAME: conflict: its tensors could not be merged; ours is kept"
+same_bytes 'in the work tree' sent/$NAME ours.safetensors
+no_leftovers 'damage' sent
+must git -C sent reset -q --hard
+flip_bit "$theirs"
+
+# driver FILE...: the driver alone, on copies of blobs; ours is in %A
+driver()
 {
-	local file=$T/${1#* }
-	if [ -z "${blobs[$1]:-}" ]; then
-		case $1 in
-		raw\ *) blobs[$1]=$(git -C lab hash-object -w --no-filters "$file") ;;
-		stock\ *) blobs[$1]=$(cd lab && git-lfs clean <"$file" | git hash-object -w --stdin) ;;
-		*) blobs[$1]=$(git -C lab hash-object -w --path=$NAME "$T/$1" 2>"$T/said") ;;
-		esac
-	fi
-	BLOB=${blobs[$1]}
+	git -C sent cat-file blob "$(git -C sent merge-base main side):$NAME" >sent/O
+	git -C sent cat-file blob "main:$NAME" >sent/A
+	git -C sent cat-file blob "side:$NAME" >sent/B
+	cp sent/A "$T/ours-blob"
+	in_dir sent run "$@"
+	same_bytes 'what was ours still is' sent/A "$T/ours-blob"
+}
+driver git brevis merge-driver O A no-such-file 7 $NAME
+exits 128 'a version that cannot be read'
+one_line 'is told' 'no-such-file' 'no such file'
+model again.safetensors a=1 b=222 c=3 @format=pt
+git -C sent cat-file blob "$(git -C sent hash-object -w --path=$NAME "$T/again.safetensors")" >sent/C
+driver bash -c "ulimit -f 1; git brevis merge-driver O A C 7 $NAME"
+exits 1 'no room for what is merged'
+contains 'is told with the path' "$T/err" $NAME
+contains 'and ours is kept' "$T/err" "$NAME: conflict: its tensors could not be merged; ours is kept"
+driver git brevis merge-driver O A C 7
+exits 129 'too few words'
+driver env GIT_DIR=/nowhere git brevis merge-driver O A B 7 $NAME
+exits 128 'no repository'
+must rm sent/O sent/A sent/B sent/C
+no_leftovers 'faults' sent
+
+# ---- conflict markers in pointers ----
+
+# without_driver COMMAND...: git whose configuration is that of an earlier git-brevis
+without_driver()
+{
+	cp "$GIT_CONFIG_GLOBAL" "$T/without-driver"
+	git config -f "$T/without-driver" --remove-section merge.brevis
+	GIT_CONFIG_GLOBAL=$T/without-driver "$@"
 }
 
-# commit FILE [PARENT]: sets COMMIT; FILE "-": without the model
-commit()
-{
-	local entries
-	entries=$(git -C lab ls-tree HEAD -- .gitattributes)
-	if [ "$1" != - ]; then
-		blob "$1"
-		entries+=$'\n'"100644 blob $BLOB"$'\t'$NAME
-	fi
-	COMMIT=$(git -C lab mktree <<<"$entries")
-	COMMIT=$(git -C lab commit-tree -m "$1" ${2:+-p "$2"} "$COMMIT")
-}
+two_sides marked
+run without_driver git -C marked merge side
+exits 1 'without the driver git merges pointers as text'
+contains 'which is told' "$T/err" "git-brevis: warning: $NAME: a merge has written conflict markers"
+contains 'with the remedy' "$T/err" 'git checkout --ours -- PATH'
+contains 'the work file has them' marked/$NAME '<<<<<<<'
+in_dir marked run without_driver git brevis status
+contains 'status lists it' "$T/out" "In conflict"
+contains 'by its name' "$T/out" "    $NAME"
+contains 'and says what git does not know' "$T/err" 'merge.brevis.name is not set'
+in_dir marked run git brevis status --porcelain
+is 'status --porcelain has it' "$(cat "$T/out")" $'UU conflict\t'$NAME
+in_dir marked run git brevis status --json
+is 'status --json has it' "$("$PYTHON" -c 'import json, sys; print(json.load(sys.stdin)["files"])' <"$T/out")" \
+	"[{'name': '$NAME', 'status': 'UU', 'state': 'conflict'}]"
+run git -C marked add $NAME
+exits 128 'they are not added'
+one_line 'which names path and remedy' "$NAME: a merge has written conflict markers" 'git checkout --ours'
+in_dir marked run git brevis checkout
+exits 1 'checkout restores no file of them'
+one_line 'which names path and remedy' "$NAME: not restored" 'git checkout --ours'
+in_dir marked run git brevis checkout $NAME
+one_line 'also if it is named' "$NAME: not restored" 'git checkout --ours'
+run git -C marked diff
+exits 0 'git diff still works'
+must git -C marked checkout --theirs -- $NAME
+same_bytes 'checkout --theirs takes theirs' marked/$NAME theirs.safetensors
+in_dir marked run git brevis checkout
+exits 0 'then nothing is left to restore'
+must git -C marked add $NAME
+must git -C marked commit -qm merged
+is_clean 'and to commit' marked
 
-# merge BASE OURS THEIRS: runs it, after a first word "tensors" by tensors; OURS and THEIRS are then
-# blobs, MERGED is that of the result.
-merge()
-{
-	local base ours by=false
-	[ "$1" != tensors ] || { by=true; shift; }
-	commit "$1"
-	base=$COMMIT
-	commit "$2" "$base"
-	ours=$COMMIT
-	commit "$3" "$base"
-	blob "$2"
-	OURS=$BLOB
-	blob "$3"
-	THEIRS=$BLOB
-	run git -C lab -c brevis.mergeTensors=$by merge-tree --write-tree "$ours" "$COMMIT"
-	MERGED=$(git -C lab rev-parse -q --verify "$(head -n 1 "$T/out"):$NAME")
-}
-
-# resolved DESCRIPTION BLOB: without a word
-resolved()
-{
-	is "$1" "$RC $MERGED $(cat "$T/err")" "0 $2 "
-}
-
-# unmerged DESCRIPTION WORD...: ours is kept, and told in one line
-unmerged()
-{
-	local what=$1
-	shift
-	is "$what: ours is kept" "$RC $MERGED" "1 $OURS"
-	one_line "$what: is told in one line" "$NAME: conflict" 'ours is kept' "$@"
-}
-
-merge ours.safetensors usual.archive fast.archive
-check 'the blobs differ' test "$OURS" != "$THEIRS"
-resolved 'two archives of the same bytes: our pointer' "$OURS"
-merge usual.archive fast.archive ours.safetensors
-resolved 'ours is another archive of the base: theirs' "$THEIRS"
-merge usual.archive ours.safetensors fast.archive
-resolved 'theirs is another archive of the base: ours' "$OURS"
-merge ours.safetensors "raw demo" usual.archive
-resolved 'ours is raw, and the same: the pointer' "$THEIRS"
-merge ours.safetensors usual.archive 'raw demo'
-resolved 'theirs is raw, and the same: the pointer' "$OURS"
-merge 'raw demo' usual.archive ours.safetensors
-resolved 'ours only compressed what was raw: theirs' "$THEIRS"
-merge usual.archive fast.archive 'raw ours.safetensors'
-resolved 'theirs is raw, and the only change: its blob as it is' "$THEIRS"
-merge 'raw fast.archive' usual.archive ours.safetensors
-resolved 'the base is a raw archive' "$THEIRS"
-merge ours.safetensors 'stock demo' fast.archive
-resolved 'ours is a stock pointer of the same' "$OURS"
-must rm "$(object_path lab "$(sha256sum <"$DEMO" | cut -d' ' -f1)")"
-merge 'stock demo' fast.archive ours.safetensors
-resolved 'ours is an archive of the stock pointer that is the base, whose object is missing: theirs' "$THEIRS"
-merge base.safetensors 'raw ours.safetensors' 'raw theirs.safetensors'
-unmerged 'two raw sides that differ' 'both sides changed it'
-merge base.safetensors 'stock ours.safetensors' theirs.safetensors
-unmerged 'a stock pointer of something else' 'both sides changed it'
-merge nothing nothing-else ours.safetensors
-resolved 'a pointer of size 0 is nothing: theirs' "$THEIRS"
-
-# ---- what cannot be merged by tensors ----
-
-merge tensors opaque.one opaque.two opaque.three
-unmerged 'opaque content' 'is no safetensors file'
-merge tensors base.safetensors nothing theirs.safetensors
-unmerged 'a file that we emptied' 'ours is no safetensors file'
-merge tensors base.safetensors ours.safetensors nothing
-unmerged 'a file that they emptied' 'theirs is no safetensors file'
-merge tensors base.safetensors ours.safetensors opaque.one
-unmerged 'theirs is no safetensors file' 'theirs is no safetensors file'
-head -c -100 theirs.safetensors >short
-merge tensors base.safetensors ours.safetensors short
-unmerged 'theirs is cut short' 'theirs is no safetensors file'
-model same.safetensors a=12 b=2 c=3 @format=pt
-merge tensors base.safetensors ours.safetensors same.safetensors
-unmerged 'both changed one tensor' 'both sides changed the tensor a;'
-model two.safetensors a=1 c=33
-model ours-two.safetensors a=11 b=2 c=3 @format=pt
-merge tensors two.safetensors ours-two.safetensors same.safetensors
-unmerged 'both changed several' 'both sides changed the tensor a;'
-model odd.1 $'x\e[31m=1' $'y\n=1'
-model odd.2 $'x\e[31m=2' $'y\n=2'
-model odd.3 $'x\e[31m=3' $'y\n=3'
-merge tensors odd.1 odd.2 odd.3
-unmerged 'both changed two tensors' 'the tensor x\\x1b\[31m and 1 more;'
-model meta.1 a=1 @format=pt @step=1
-model meta.2 a=1 @format=pt @step=2
-model meta.3 a=1 @format=pt @step=3
-merge tensors meta.1 meta.2 meta.3
-unmerged 'both changed an entry of the metadata' 'both sides changed the metadata step;'
-model field.1 a=1 b=2
-model field.2 a=1 b=22 d=4 --field mine
-model field.3 a=1 b=2 e=5
-merge tensors field.1 field.2 field.3
-unmerged 'fields that a composed header would lose' 'has fields of its own'
-printf '*.safetensors -filter\n' >lab/.git/info/attributes
-merge tensors base.safetensors ours.safetensors theirs.safetensors
-unmerged 'where no checkout would restore an archive' 'no filter=brevis'
-must rm lab/.git/info/attributes
-
-# ---- what is merged by tensors ----
-
-# by_tensors DESCRIPTION BASE OURS THEIRS EXPECTED: the merged file is that one, byte for byte, and the
-# other way round, too.
-by_tensors()
-{
-	local sides
-	blobs=()
-	for sides in "$3|$4" "$4|$3"; do
-		merge tensors "$2" "${sides%|*}" "${sides#*|}"
-		exits 0 "$1"
-		is 'to a pointer' "$(git -C lab cat-file blob "$MERGED" | head -c 7)" version
-		git -C lab cat-file --filters "$(head -n 1 "$T/out"):$NAME" >"$T/merged"
-		same_bytes 'of what it should be' "$T/merged" "$5"
-	done
-}
-
-by_tensors 'raw sides' base.safetensors 'raw ours.safetensors' 'raw theirs.safetensors' both.safetensors
-by_tensors 'stock pointers' 'stock base.safetensors' 'stock ours.safetensors' theirs.safetensors \
-	both.safetensors
-model h.base m=1 n=2 z=3 @format=pt
-model h.ours m=1 n=22 z=3 @format=pt --pad 24
-model h.theirs m=11 n=2 z=3 @format=pt
-model h.both m=11 n=22 z=3 @format=pt --pad 24
-by_tensors 'a header whose layout one side changed' h.base h.ours h.theirs h.both
-model h.ours m=1 n=22 z=3 @format=pt
-model h.theirs m=1 n=2 z=3 q=4:U8:77 @format=pt @step=5
-model h.both m=1 n=22 z=3 q=4:U8:77 @format=pt @step=5
-by_tensors 'a tensor that one side added' h.base h.ours h.theirs h.both
-model h.ours m=1 n=2 z=3 p=4:BF16:3 k=9:U8:5 @format=pt @ours=1
-model h.theirs m=1 z=3 q=5:I64:7 r=8:F32:0 @format=pt @theirs=2
-model h.both @format=pt @ours=1 @theirs=2 q=5:I64:7 m=1 z=3 p=4:BF16:3 k=9:U8:5 r=8:F32:0
-by_tensors 'tensors that both added and one removed' h.base h.ours h.theirs h.both
-model h.ours z=3 n=22 m=1 @format=pt
-model h.theirs m=11 n=2 z=3 @format=pt
-model h.both z=3 n=22 m=11 @format=pt
-by_tensors 'an order that one side changed' h.base h.ours h.theirs h.both
-model h.ours m=1:U8:4000 n=2 z=3 @format=pt
-model h.theirs m=1 n=22 z=3 @format=pt
-model h.both m=1:U8:4000 n=22 z=3 @format=pt
-by_tensors 'a type that one side changed' h.base h.ours h.theirs h.both
-model h.ours m=1 n=2 z=3 x=7
-model h.theirs m=1 n=2 z=3 y=8
-model h.both m=1 n=2 x=7 y=8 z=3
-by_tensors 'a file that both added' - h.ours h.theirs h.both
-model h.ours $'n\t"\\=1' m=1 '@k"\=v' @empty=
-model h.theirs m=1 é=2:F64:3 @schlüssel=wert
-model h.both é=2:F64:3 m=1 $'n\t"\\=1' @empty= '@k"\=v' @schlüssel=wert
-blobs=()
-merge tensors - h.ours h.theirs
-exits 0 'names that have to be escaped'
-git -C lab cat-file --filters "$(head -n 1 "$T/out"):$NAME" >"$T/merged"
-tensors_are 'are merged, too' "$T/merged" h.both
-merge tensors meta.1 meta.2 meta.1
-is 'nothing to merge is nothing of ours' "$RC $MERGED $(cat "$T/err")" "0 $OURS "
+# Somebody without git-brevis has committed them.
+must git -C marked reset -q --hard HEAD^
+run without_driver git -C marked merge side
+must without_filter git -C marked add $NAME
+must git -C marked commit -qm 'conflict markers'
+is_clean 'what was committed is not changed' marked
+in_dir marked run git brevis status
+contains 'but status tells of it' "$T/out" 'Pointers with conflict markers'
+in_dir marked run git brevis status --porcelain
+is 'with --porcelain, too' "$(cat "$T/out")" $'   markers\t'$NAME
+must rm marked/$NAME
+run git -C marked checkout -- $NAME
+exits 0 'its checkout'
+contains 'warns' "$T/err" "git-brevis: warning: $NAME: a merge has written conflict markers"
+must git -C marked checkout -q side -- $NAME
+same_bytes 'and a whole one is taken as it says' marked/$NAME theirs.safetensors
 
 done_testing

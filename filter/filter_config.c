@@ -6,6 +6,7 @@
 
 #include "filter/git_run.h"
 #include "filter/report.h"
+#include "filter/repository.h"
 
 #define STORE_AGENT "lfs.customtransfer.brevis."
 #define HUB_AGENT   "lfs.customtransfer.multipart."
@@ -50,6 +51,17 @@ int config_scope_choose(const struct scope_options *options, struct config_scope
 	else if (options->file)
 		*out = (struct config_scope){"--file", options->file};
 	return 0;
+}
+
+int config_scope_check(const struct config_scope *scope)
+{
+	bool is_repository =
+		strcmp(scope->option, "--local") == 0 || strcmp(scope->option, "--worktree") == 0;
+
+	if (!is_repository || repository_is_here())
+		return 0;
+	return report_error("%s concerns a git repository, and there is none here; go into one",
+			    scope->option);
 }
 
 /* Fills args: config SCOPE [FILE] MORE... */

@@ -58,6 +58,9 @@ struct scope_options {
 /** Makes a scope of the options; global if none is given. Reports and returns -1 for two. */
 int config_scope_choose(const struct scope_options *options, struct config_scope *out);
 
+/** Reports and returns -1 if a scope needs a repository, and there is none here. */
+int config_scope_check(const struct config_scope *scope);
+
 /** Reads a key in one scope. Returns 1 with *value (caller frees), 0 if it is not set, -1 after
  * reporting. */
 int config_scope_get(const struct config_scope *scope, const char *key, char **value);

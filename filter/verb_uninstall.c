@@ -137,7 +137,7 @@ int verb_uninstall(const struct command *self, int argc, char **argv)
 		return code;
 	if (count > 0 || config_scope_choose(&where, &scope) < 0)
 		return command_usage(self, 0);
-	if (remove_settings(&scope) < 0)
+	if (config_scope_check(&scope) < 0 || remove_settings(&scope) < 0)
 		return EXIT_FATAL;
 	if (!skip_repo && repository_is_here()) {
 		if (repository_open(&repository) < 0)
@@ -151,7 +151,8 @@ int verb_uninstall(const struct command *self, int argc, char **argv)
 	       "stays\n"
 	       "archives: `git brevis decompress ARCHIVE` restores one without git. To go back to "
 	       "raw\n"
-	       "files in a repository: git brevis install; git brevis untrack PATTERN; git add\n"
-	       "--renormalize .\n");
+	       "files in a repository, before: git brevis install; git brevis migrate export; git "
+	       "brevis\n"
+	       "uninstall.\n");
 	return EXIT_DONE;
 }

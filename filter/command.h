@@ -54,6 +54,7 @@ int verb_decompress(const struct command *self, int argc, char **argv);
 int verb_diff(const struct command *self, int argc, char **argv);
 int verb_diff_driver(const struct command *self, int argc, char **argv);
 int verb_env(const struct command *self, int argc, char **argv);
+int verb_export(const struct command *self, int argc, char **argv);
 int verb_filter_process(const struct command *self, int argc, char **argv);
 int verb_fsck(const struct command *self, int argc, char **argv);
 int verb_help(const struct command *self, int argc, char **argv);

@@ -44,6 +44,8 @@ const struct command commands[] = {
 	 "write work files whose objects are here", verb_checkout},
 	{"pull", "pull [--no-progress] [REMOTE] [PATH...]",
 	 "download missing objects and write their work files", verb_pull},
+	{"export", "export [--force] [--no-fetch] DIR [REVISION] [PATH...]",
+	 "write the files of a revision into a directory, models restored", verb_export},
 	{"fsck", "fsck [--objects] [--pointers] [--dry-run] [REVISION | A..B]... [PATH...]",
 	 "check objects and pointers", verb_fsck},
 	{"", NULL, "objects without an LFS server", NULL},

@@ -99,7 +99,7 @@ bool repository_remote_has_pointer(struct repository *repository, const char *pa
  */
 bool path_is_left_alone(const char *path);
 
-/** A regular file that git tracks and that has filter=brevis. */
+/** A regular file that git tracks and that has filter=brevis; unless it says otherwise. */
 struct tracked_file {
 	const char *path; /* relative to the top of the work tree */
 	char blob[BLOB_HEX_SIZE + 1];
@@ -107,6 +107,7 @@ struct tracked_file {
 	bool skip_worktree; /* sparse checkout leaves it out */
 	bool blob_missing;  /* partial clone: the blob is not here */
 	uint64_t blob_size; /* unless blob_missing */
+	bool is_lfs;        /* it has filter=lfs: repository_each_large tells of those, too */
 	bool is_pointer;    /* its blob is a pointer, in .pointer */
 	bool is_canonical;  /* ... in exactly the words that git-brevis writes */
 	bool is_large;      /* without filter=brevis: told of for its size alone */
@@ -126,6 +127,11 @@ struct tracked_file {
 int repository_each_tracked(struct repository *repository, const char *revision,
 			    const char *const *pathspecs, size_t count,
 			    int (*each)(void *ctx, const struct tracked_file *file), void *ctx);
+
+/** The same for files with filter=brevis or filter=lfs. */
+int repository_each_large(struct repository *repository, const char *revision,
+			  const char *const *pathspecs, size_t count,
+			  int (*each)(void *ctx, const struct tracked_file *file), void *ctx);
 
 /**
  * Calls each for every blob with filter=brevis that some commits bring: those that `git rev-list`
@@ -202,6 +208,29 @@ int repository_resolve(const struct repository *repository, const char *const *r
 /** Calls each for every regular file of a commit. Returns as repository_each_change does. */
 int repository_each_blob(const struct repository *repository, const char *revision,
 			 int (*each)(void *ctx, const char *path, const char *blob), void *ctx);
+
+/**
+ * Lists the paths that a commit or tree has at or below the pathspecs (all, if there are none), of
+ * any kind, in git's order, each ends with NUL. Reports and returns -1 on failure, or if a pathspec
+ * matches nothing.
+ */
+int repository_list_paths(const struct repository *repository, const char *revision,
+			  const char *const *pathspecs, size_t count, struct buffer *paths);
+
+/** How git writes files. */
+struct git_write {
+	const char *dir; /* below this directory, absolute */
+	bool replace;    /* over files that are there */
+	bool local;      /* git-lfs, if it has some of them, downloads nothing */
+};
+
+/**
+ * Has git write the files of a commit or tree that paths lists (as above) below another directory,
+ * as it would check them out there, but that our own filter leaves them as they are. Links are not
+ * followed. Works in a bare repository. Reports and returns -1 on failure.
+ */
+int repository_write_paths(const struct repository *repository, const char *revision,
+			   const struct buffer *paths, const struct git_write *how);
 
 /** What the attributes of a path say, relative to the top, whether it exists or not. Reports and
  * returns -1 on failure. */

@@ -101,6 +101,7 @@ int repository_copy_file(const char *from, const char *to);
 /** What the attributes of a path say. */
 struct path_attributes {
 	bool filtered;    /* filter=brevis, and no file that is left alone */
+	bool is_lfs;      /* filter=lfs */
 	bool diff_hidden; /* as in struct tracked_file */
 };
 

@@ -79,6 +79,7 @@ static int read_answers(const struct repository *repository, const struct buffer
 		}
 		answers[i].filtered =
 			strcmp(field[2], "brevis") == 0 && !path_is_left_alone(field[0]);
+		answers[i].is_lfs = strcmp(field[2], "lfs") == 0;
 		answers[i].diff_hidden = answers[i].filtered && hides_diff(repository, field[5]);
 	}
 	return 0;
@@ -114,7 +115,7 @@ int repository_ask_attributes(const struct repository *repository, const char *i
 int repository_path_attributes(const struct repository *repository, const char *path,
 			       bool *filtered, bool *diff_hidden)
 {
-	struct path_attributes answer = {false, false};
+	struct path_attributes answer = {.filtered = false};
 	struct buffer paths = BUFFER_INIT;
 	int rc;
 
@@ -278,6 +279,12 @@ out:
 	return rc;
 }
 
+/* Which files count beside those with filter=brevis. */
+struct also {
+	bool lfs;       /* those with filter=lfs */
+	uint64_t large; /* those of more bytes; UINT64_MAX: none */
+};
+
 /* Looks at a blob that has no filter=brevis, and only at its size. */
 static bool is_large(git_odb *odb, const git_oid *oid, uint64_t large, struct tracked_file *file)
 {
@@ -291,9 +298,9 @@ static bool is_large(git_odb *odb, const git_oid *oid, uint64_t large, struct tr
 	return true;
 }
 
-/* Calls each for the files of a list that have filter=brevis, or more than large bytes. */
+/* Calls each for the files of a list that have filter=brevis, and what else counts. */
 static int each_filtered(struct repository *repository, const char *index,
-			 const struct file_list *list, uint64_t large,
+			 const struct file_list *list, const struct also *also,
 			 int (*each)(void *ctx, const struct tracked_file *file), void *ctx)
 {
 	const struct found_file *found = (const struct found_file *)(const void *)list->files.data;
@@ -315,15 +322,16 @@ static int each_filtered(struct repository *repository, const char *index,
 		struct tracked_file file = {.path = path,
 					    .executable = found[i].executable,
 					    .skip_worktree = found[i].skip_worktree,
+					    .is_lfs = attributes[i].is_lfs,
 					    .diff_hidden = attributes[i].diff_hidden};
 		git_oid oid;
 
 		if (git_oid_fromstr(&oid, found[i].blob) < 0)
 			continue;
 		memcpy(file.blob, found[i].blob, sizeof(file.blob));
-		if (attributes[i].filtered)
+		if (attributes[i].filtered || (also->lfs && attributes[i].is_lfs))
 			repository_look_at_blob(odb, &oid, &file);
-		else if (!is_large(odb, &oid, large, &file))
+		else if (!is_large(odb, &oid, also->large, &file))
 			continue;
 		rc = each(ctx, &file);
 	}
@@ -333,9 +341,9 @@ out:
 	return rc;
 }
 
-int repository_each_tracked(struct repository *repository, const char *revision,
-			    const char *const *pathspecs, size_t count,
-			    int (*each)(void *ctx, const struct tracked_file *file), void *ctx)
+static int each_file(struct repository *repository, const char *revision,
+		     const char *const *pathspecs, size_t count, bool with_lfs,
+		     int (*each)(void *ctx, const struct tracked_file *file), void *ctx)
 {
 	struct file_list list = {BUFFER_INIT, BUFFER_INIT};
 	struct scratch_index scratch = {NULL, -1};
@@ -346,10 +354,25 @@ int repository_each_tracked(struct repository *repository, const char *revision,
 	if (rc == 0)
 		rc = repository_list_files(repository, scratch.path, pathspecs, count, &list);
 	if (rc == 0)
-		rc = each_filtered(repository, scratch.path, &list, UINT64_MAX, each, ctx);
+		rc = each_filtered(repository, scratch.path, &list,
+				   &(struct also){with_lfs, UINT64_MAX}, each, ctx);
 	scratch_index_remove(&scratch);
 	file_list_release(&list);
 	return rc;
+}
+
+int repository_each_tracked(struct repository *repository, const char *revision,
+			    const char *const *pathspecs, size_t count,
+			    int (*each)(void *ctx, const struct tracked_file *file), void *ctx)
+{
+	return each_file(repository, revision, pathspecs, count, false, each, ctx);
+}
+
+int repository_each_large(struct repository *repository, const char *revision,
+			  const char *const *pathspecs, size_t count,
+			  int (*each)(void *ctx, const struct tracked_file *file), void *ctx)
+{
+	return each_file(repository, revision, pathspecs, count, true, each, ctx);
 }
 
 /* ---- what commits bring ---------------------------------------------------------------------- */
@@ -460,8 +483,8 @@ int repository_each_new_or_large_blob(struct repository *repository, const char 
 		goto out;
 	rc = scratch_index_make(repository, tip, &scratch);
 	if (rc == 0)
-		rc = each_filtered(repository, scratch.path, &list, large, hold_back_links,
-				   &new_blobs);
+		rc = each_filtered(repository, scratch.path, &list, &(struct also){false, large},
+				   hold_back_links, &new_blobs);
 	if (rc == 0)
 		rc = tell_held_back(repository, arguments, &new_blobs);
 out:

@@ -148,8 +148,10 @@ static void take_links(const char *text, bool links, struct remote_blob **sorted
 	}
 }
 
-int repository_find_links(const struct repository *repository, const char *const *arguments,
-			  struct remote_blob *blobs, size_t count)
+/* Runs `git log` with these options and arguments of the caller for changes of files, and takes
+ * what it says. paths is one pathspec, or NULL. */
+static int list_changes(const struct repository *repository, const char *const *arguments,
+			const char *option, const char *paths, struct buffer *text)
 {
 	static const char *const first[] = {"-c",           "log.showRoot=true",
 					    "-c",           "log.diffMerges=separate",
@@ -158,36 +160,101 @@ int repository_find_links(const struct repository *repository, const char *const
 					    "--no-abbrev",  "--no-ext-diff",
 					    "--format="};
 	const size_t first_count = sizeof(first) / sizeof(first[0]);
+	size_t count = 0;
+	const char **args;
+	int rc;
+
+	while (arguments[count])
+		count++;
+	args = calloc(first_count + count + 4, sizeof(*args));
+	if (!args)
+		return report_error("out of memory");
+	memcpy(args, first, sizeof(first));
+	memcpy(args + first_count, arguments, count * sizeof(*args));
+	count += first_count;
+	if (option)
+		args[count++] = option;
+	args[count++] = "--"; /* none of the arguments is a path */
+	args[count] = paths;
+	rc = repository_git_reported(repository, NULL,
+				     (struct git_run){.args = args, .output = text},
+				     "git cannot list the changes in question");
+	buffer_u8(text, 0);
+	free(args);
+	return rc == 0 && buffer_failed(text) ? report_error("out of memory") : rc;
+}
+
+int repository_find_links(const struct repository *repository, const char *const *arguments,
+			  struct remote_blob *blobs, size_t count)
+{
 	struct remote_blob **sorted = sort_blobs(blobs, count);
 	struct buffer text = BUFFER_INIT;
-	const char **args;
-	size_t arguments_count = 0;
-	int rc = -1;
+	int rc = sorted ? list_changes(repository, arguments, NULL, NULL, &text)
+			: report_error("out of memory");
 
-	while (arguments[arguments_count])
-		arguments_count++;
-	args = calloc(first_count + arguments_count + 2, sizeof(*args));
-	if (!args || !sorted) {
-		report_error("out of memory");
-		goto out;
-	}
-	memcpy(args, first, sizeof(first));
-	memcpy(args + first_count, arguments, arguments_count * sizeof(*args));
-	args[first_count + arguments_count] = "--"; /* none of them is a path */
-	rc = repository_git_reported(repository, NULL,
-				     (struct git_run){.args = args, .output = &text},
-				     "git cannot list the changes in question");
-	buffer_u8(&text, 0);
-	if (rc == 0 && buffer_failed(&text))
-		rc = report_error("out of memory");
 	if (rc == 0) {
 		take_links((const char *)text.data, true, sorted, count);
 		take_links((const char *)text.data, false, sorted, count);
 	}
-out:
 	buffer_release(&text);
 	free(sorted);
-	free(args);
+	return rc;
+}
+
+/* ---- names with line feeds ------------------------------------------------------------------- */
+
+/* The whole name of a blob whose name was cut, among changes ":MODE MODE BLOB BLOB LETTER NUL PATH
+ * NUL"; NULL if there is none. */
+static const char *whole_name(const struct buffer *changes, const char *blob, const char *cut)
+{
+	const size_t second = 15 + BLOB_HEX_SIZE + 1;
+	size_t len = strlen(cut);
+
+	for (size_t at = 0; at < changes->size;) {
+		const char *change = (const char *)changes->data + at;
+		const char *path;
+
+		at += strlen(change) + 1;
+		if (*change != ':' || strlen(change) < second + BLOB_HEX_SIZE ||
+		    at >= changes->size)
+			continue;
+		path = (const char *)changes->data + at;
+		at += strlen(path) + 1;
+		if (strncmp(change + second, blob, BLOB_HEX_SIZE) == 0 &&
+		    strncmp(path, cut, len) == 0 && path[len] == '\n')
+			return path;
+	}
+	return NULL;
+}
+
+int repository_complete_names(const struct repository *repository, const char *const *arguments,
+			      struct file_list *list)
+{
+	const struct found_file *file = (const struct found_file *)(void *)list->files.data;
+	const char *path = (const char *)list->paths.data;
+	struct buffer changes = BUFFER_INIT;
+	struct buffer paths = BUFFER_INIT;
+	int rc = list_changes(repository, arguments, "-z", ":(top)*\n*", &changes);
+
+	/* One byte is the end that list_changes adds: nothing was found. */
+	if (rc < 0 || changes.size == 1)
+		goto out;
+	for (size_t i = 0; i < file_list_count(list); i++, path += strlen(path) + 1) {
+		const char *whole = whole_name(&changes, file[i].blob, path);
+
+		whole = whole ? whole : path;
+		buffer_append(&paths, whole, strlen(whole) + 1);
+	}
+	if (buffer_failed(&paths)) {
+		rc = report_error("out of memory");
+		goto out;
+	}
+	buffer_release(&list->paths);
+	list->paths = paths;
+	paths = (struct buffer)BUFFER_INIT;
+out:
+	buffer_release(&paths);
+	buffer_release(&changes);
 	return rc;
 }
 

@@ -95,6 +95,13 @@ int repository_list_files(const struct repository *repository, const char *index
 size_t file_list_count(const struct file_list *list);
 void file_list_release(struct file_list *list);
 
+/**
+ * `git rev-list` cuts a path at its first line feed. Gives those of a list, which commits that it
+ * lists with these arguments bring, their whole names. Reports and returns -1 on failure.
+ */
+int repository_complete_names(const struct repository *repository, const char *const *arguments,
+			      struct file_list *list);
+
 /** Copies a file with its permissions, replacing what is there. Returns -1 with errno set. */
 int repository_copy_file(const char *from, const char *to);
 

@@ -481,7 +481,9 @@ int repository_each_new_or_large_blob(struct repository *repository, const char 
 	}
 	if (file_list_count(&list) == 0)
 		goto out;
-	rc = scratch_index_make(repository, tip, &scratch);
+	rc = repository_complete_names(repository, arguments, &list);
+	if (rc == 0)
+		rc = scratch_index_make(repository, tip, &scratch);
 	if (rc == 0)
 		rc = each_filtered(repository, scratch.path, &list, &(struct also){false, large},
 				   hold_back_links, &new_blobs);

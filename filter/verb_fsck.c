@@ -9,6 +9,7 @@
 
 #include "filter/command.h"
 #include "filter/convert.h"
+#include "filter/json_output.h"
 #include "filter/options.h"
 #include "filter/progress.h"
 #include "filter/report.h"
@@ -18,24 +19,58 @@
 /* What to do about it: fsck itself moves it away, unless it is a dry run. */
 #define BAD_OBJECT "; `git brevis fsck` and then `git brevis pull` replace it"
 
+/* What can be found, and its word for scripts. */
+enum finding {
+	FOUND_NOTHING,
+	FOUND_MISSING,      /* an object is not here */
+	FOUND_DAMAGED,      /* its bytes are not those that its name stands for */
+	FOUND_MISMATCHED,   /* they are, but the pointer gives another size */
+	FOUND_UNRESTORABLE, /* they are, but do not restore what they promise */
+	FOUND_UNREADABLE,   /* nobody knows what they are */
+	FOUND_RAW,          /* a file that should be a pointer */
+	FOUND_NOT_CANONICAL /* a pointer in other words than git-lfs writes */
+};
+
+static const char *const finding_words[] = {"",           "missing",      "damaged",
+					    "mismatched", "unrestorable", "unreadable",
+					    "raw",        "not-canonical"};
+
 struct fsck {
 	struct workspace *ws;
 	bool objects;
 	bool pointers;
 	bool dry_run;
-	void *seen_objects; /* trees of strings, for tsearch */
+	bool nul;
+	struct json_output *json; /* NULL: lines */
+	void *seen_objects;       /* trees of strings, for tsearch */
 	void *seen_files;
 	size_t files;    /* that were looked at */
 	size_t unlooked; /* whose blob a partial clone lacks */
 	size_t damage;
 };
 
-/* One line on stdout for each finding: they are what was asked for. */
-static void found(struct fsck *f, const char *path, const char *what)
+/* Tells of one finding on stdout, where what was asked for goes. oid is the object's, or NULL;
+ * moved_to is where it was put, or NULL. */
+static void found(struct fsck *f, const char *path, enum finding finding, const char *oid,
+		  const char *what, const char *moved_to)
 {
-	print_path(stdout, path);
-	printf(": %s\n", what);
 	f->damage++;
+	if (f->json) {
+		json_open(f->json, NULL, '{');
+		json_string(f->json, "name", path);
+		json_string(f->json, "kind", finding_words[finding]);
+		if (oid)
+			json_string(f->json, "oid", oid);
+		json_string(f->json, "message", what);
+		if (moved_to)
+			json_string(f->json, "moved_to", moved_to);
+		json_close(f->json);
+	} else if (f->nul) {
+		printf("%s %s\t%s%c", finding_words[finding], oid ? oid : "-", path, 0);
+	} else {
+		print_path(stdout, path);
+		printf(": %s\n", what);
+	}
 }
 
 /* ---- objects --------------------------------------------------------------------------------- */
@@ -97,37 +132,39 @@ static int hash(const char *path, const struct object_file *file,
 }
 
 /* Moves an object that is not what its name says out of the way, where git-lfs moves them too. Then
- * it can be downloaded again. */
-static void set_aside(struct fsck *f, const struct pointer *pointer)
+ * it can be downloaded again. Returns where it is now, for the caller to free; NULL: where it was.
+ */
+static char *set_aside(const struct fsck *f, const struct pointer *pointer)
 {
+	const char *lfs_dir = repository_lfs_dir(f->ws->repository);
 	char *from = object_store_path(f->ws->store, pointer->oid);
+	char *dir = NULL;
 	char *to = NULL;
 
 	if (f->dry_run)
 		goto out;
-	if (asprintf(&to, "%s/bad", repository_lfs_dir(f->ws->repository)) < 0) {
-		to = NULL;
-		goto out;
-	}
-	if (mkdir(to, 0777) != 0 && errno != EEXIST) {
-		report_error("%s: cannot make the directory: %s; make that above it writable", to,
-			     strerror(errno));
-		goto out;
-	}
-	free(to);
-	if (asprintf(&to, "%s/bad/%s", repository_lfs_dir(f->ws->repository), pointer->oid) < 0)
-		to = NULL;
-	if (!from || !to)
+	if (!from || asprintf(&dir, "%s/bad", lfs_dir) < 0 ||
+	    asprintf(&to, "%s/bad/%s", lfs_dir, pointer->oid) < 0) {
 		report_error("out of memory");
-	else if (rename(from, to) != 0)
+		goto out;
+	}
+	if (mkdir(dir, 0777) != 0 && errno != EEXIST) {
+		report_error("%s: cannot make the directory: %s; make that above it writable", dir,
+			     strerror(errno));
+	} else if (rename(from, to) != 0) {
 		report_error("%s: cannot move it to %s: %s; move it away by hand", from, to,
 			     strerror(errno));
-	else
+	} else {
 		report_note("moved the damaged object to %s; `git brevis pull` downloads it again",
 			    to);
-out:
-	free(from);
+		goto out;
+	}
 	free(to);
+	to = NULL;
+out:
+	free(dir);
+	free(from);
+	return to;
 }
 
 /* What to do about an object that has the right hash and does not decode. */
@@ -146,47 +183,72 @@ static const char *decode_remedy(int status)
 	}
 }
 
-/* Writes what is wrong with the object into text; "" if nothing is. Returns true if its bytes are
- * not those that its name stands for. */
-static bool find_fault(const struct fsck *f, const char *path, const struct pointer *pointer,
-		       const struct object_file *file, char *text, size_t len)
+/* Writes what is wrong with the object into text, and returns it. */
+static enum finding find_fault(const struct fsck *f, const char *path,
+			       const struct pointer *pointer, const struct object_file *file,
+			       char *text, size_t len)
 {
 	uint8_t sha256[BREVIS_SHA256_SIZE];
 	char hex[OID_HEX_SIZE + 1];
 	struct brevis_error err = {.message = ""};
+	bool has_size = file->source.size == pointer->size;
 	int rc;
 
-	text[0] = 0;
-	if (file->source.size != pointer->size) {
+	if (hash(path, file, sha256) < 0) {
+		snprintf(text, len, "object %.12s cannot be read: %s; make it readable",
+			 pointer->oid, strerror(errno));
+		return FOUND_UNREADABLE;
+	}
+	digest_to_hex(sha256, hex);
+	if (strcmp(hex, pointer->oid) != 0 && !has_size) {
 		snprintf(text, len,
 			 "object %.12s is damaged: wrong size, %" PRIu64
 			 " bytes instead of %" PRIu64 BAD_OBJECT,
 			 pointer->oid, file->source.size, pointer->size);
-		return true;
+		return FOUND_DAMAGED;
 	}
-	if (hash(path, file, sha256) < 0) {
-		snprintf(text, len, "object %.12s cannot be read: %s; make it readable",
-			 pointer->oid, strerror(errno));
-		return false;
-	}
-	digest_to_hex(sha256, hex);
 	if (strcmp(hex, pointer->oid) != 0) {
 		snprintf(text, len, "object %.12s is damaged: its SHA-256 is %.12s..." BAD_OBJECT,
 			 pointer->oid, hex);
-		return true;
+		return FOUND_DAMAGED;
+	}
+	if (!has_size) {
+		snprintf(text, len,
+			 "its pointer is wrong: object %.12s has %" PRIu64 " bytes, not %" PRIu64
+			 "; add the original file again",
+			 pointer->oid, file->source.size, pointer->size);
+		return FOUND_MISMATCHED;
 	}
 	rc = object_file_is_archive(file) ? decode(f->ws, path, file, &err) : BREVIS_OK;
-	if (rc != BREVIS_OK)
-		snprintf(text, len, "object %.12s does not restore: %s; %s", pointer->oid,
-			 err.message, decode_remedy(rc));
-	return false;
+	if (rc == BREVIS_OK)
+		return FOUND_NOTHING;
+	snprintf(text, len, "object %.12s does not restore: %s; %s", pointer->oid, err.message,
+		 decode_remedy(rc));
+	return FOUND_UNRESTORABLE;
+}
+
+/* Tells of an object that cannot be opened. */
+static void found_no_object(struct fsck *f, const char *path, const struct pointer *pointer)
+{
+	char text[400];
+	bool is_missing = errno == ENOENT;
+
+	if (is_missing)
+		snprintf(text, sizeof(text),
+			 "object %.12s is not here; `git brevis pull` downloads it", pointer->oid);
+	else
+		snprintf(text, sizeof(text),
+			 "object %.12s cannot be read: %s; make it a file that can be read",
+			 pointer->oid, strerror(errno));
+	found(f, path, is_missing ? FOUND_MISSING : FOUND_UNREADABLE, pointer->oid, text, NULL);
 }
 
 static int check_object(struct fsck *f, const char *path, const struct pointer *pointer)
 {
 	struct object_file file;
+	enum finding finding;
+	char *moved_to = NULL;
 	char text[400];
-	bool damaged;
 	int is_new;
 
 	if (pointer->size == 0)
@@ -197,29 +259,23 @@ static int check_object(struct fsck *f, const char *path, const struct pointer *
 	if (is_new <= 0)
 		return is_new;
 	if (object_file_open(&file, f->ws->store, pointer->oid) < 0) {
-		if (errno == ENOENT)
-			snprintf(text, sizeof(text),
-				 "object %.12s is not here; `git brevis pull` downloads it",
-				 pointer->oid);
-		else
-			snprintf(text, sizeof(text),
-				 "object %.12s cannot be read: %s; make it a file that can be read",
-				 pointer->oid, strerror(errno));
-		found(f, path, text);
+		found_no_object(f, path, pointer);
 		return 0;
 	}
-	damaged = find_fault(f, path, pointer, &file, text, sizeof(text));
+	finding = find_fault(f, path, pointer, &file, text, sizeof(text));
 	object_file_close(&file);
-	if (text[0])
-		found(f, path, text);
-	if (damaged)
-		set_aside(f, pointer);
+	if (finding == FOUND_NOTHING)
+		return 0;
+	if (finding == FOUND_DAMAGED)
+		moved_to = set_aside(f, pointer);
+	found(f, path, finding, pointer->oid, text, moved_to);
+	free(moved_to);
 	return 0;
 }
 
 /* ---- pointers -------------------------------------------------------------------------------- */
 
-/* Counts a file; revisions that hold the same one do not add up. */
+/* Counts a file. Returns 1 if it is new: revisions that hold the same one do not add up. */
 static int count_file(struct fsck *f, const struct tracked_file *file)
 {
 	char *name;
@@ -229,29 +285,30 @@ static int count_file(struct fsck *f, const struct tracked_file *file)
 		return report_error("out of memory");
 	is_new = remember(&f->seen_files, name);
 	free(name);
-	if (is_new <= 0)
-		return is_new;
-	f->files++;
-	f->unlooked += file->blob_missing;
-	return 0;
+	if (is_new > 0) {
+		f->files++;
+		f->unlooked += file->blob_missing;
+	}
+	return is_new;
 }
 
 static int check_file(void *ctx, const struct tracked_file *file)
 {
 	struct fsck *f = ctx;
+	int is_new = count_file(f, file);
 
-	if (count_file(f, file) < 0)
-		return -1;
-	if (file->blob_missing)
-		return 0;
+	if (is_new <= 0 || file->blob_missing)
+		return is_new < 0 ? -1 : 0;
 	if (f->pointers && !file->is_pointer && file->blob_size > 0)
-		found(f, file->path,
+		found(f, file->path, FOUND_RAW, NULL,
 		      "is committed raw, not as a pointer; `git add --renormalize` and a commit "
-		      "keep it");
+		      "keep it",
+		      NULL);
 	if (f->pointers && file->is_pointer && !file->is_canonical)
-		found(f, file->path,
+		found(f, file->path, FOUND_NOT_CANONICAL, file->pointer.oid,
 		      "its pointer is not in the canonical form; `git add --renormalize` and a "
-		      "commit rewrite it");
+		      "commit rewrite it",
+		      NULL);
 	return f->objects && file->is_pointer ? check_object(f, file->path, &file->pointer) : 0;
 }
 
@@ -321,36 +378,58 @@ static int check_named(struct fsck *f, char **words, size_t count)
 static int check_here(struct fsck *f)
 {
 	struct repository *repository = f->ws->repository;
-	bool has_index = repository_work_tree(repository) != NULL;
 	int rc = 0;
 
-	if (has_index)
+	if (repository_work_tree(repository))
 		rc = repository_each_tracked(repository, NULL, NULL, 0, check_file, f);
-	if (rc == 0 && repository_has_head(repository)) {
-		/* The index told of pointers already, unless there is none. */
-		bool pointers = f->pointers;
-
-		f->pointers = pointers && !has_index;
+	if (rc == 0 && repository_has_head(repository))
 		rc = repository_each_tracked(repository, "HEAD", NULL, 0, check_file, f);
-		f->pointers = pointers;
-	}
 	return rc;
 }
 
 /* The last line: a check that looked at nothing has to show that. */
 static int tell_result(const struct fsck *f)
 {
+	int code = f->damage || f->unlooked ? EXIT_FOUND : EXIT_DONE;
+
+	if (f->json || f->nul)
+		return code;
 	printf("git-brevis fsck: %zu file%s checked", f->files - f->unlooked,
 	       f->files - f->unlooked == 1 ? "" : "s");
 	if (f->unlooked)
 		printf(", %zu not: their blobs are not in this partial clone", f->unlooked);
 	printf(f->damage || f->unlooked ? "\n" : ", all in order\n");
-	return f->damage || f->unlooked ? EXIT_FOUND : EXIT_DONE;
+	return code;
+}
+
+static int begin_json(struct fsck *f, bool wanted)
+{
+	if (!wanted)
+		return 0;
+	f->json = json_begin(stdout);
+	if (!f->json)
+		return report_error("out of memory");
+	json_open(f->json, NULL, '{');
+	json_open(f->json, "findings", '[');
+	return 0;
+}
+
+/* Ends the document, whatever happened before. */
+static int end_json(struct fsck *f)
+{
+	if (!f->json)
+		return 0;
+	json_close(f->json);
+	json_number(f->json, "checked", f->files - f->unlooked);
+	json_number(f->json, "unchecked", f->unlooked);
+	json_close(f->json);
+	return json_end(f->json) < 0 ? report_error("out of memory") : 0;
 }
 
 int verb_fsck(const struct command *self, int argc, char **argv)
 {
 	struct fsck f = {.dry_run = false};
+	bool json = false;
 	struct workspace ws;
 	struct progress_choice progress = {.on = false};
 	const struct option_spec table[] = {
@@ -364,6 +443,10 @@ int verb_fsck(const struct command *self, int argc, char **argv)
 		 .name = "dry-run",
 		 .flag = &f.dry_run,
 		 .help = "leave damaged objects where they are"},
+		{.letter = 'j', .name = "json", .flag = &json, .help = "write JSON"},
+		{.letter = 'z',
+		 .flag = &f.nul,
+		 .help = "for scripts: what is wrong, the object, the path, NUL"},
 		PROGRESS_OPTIONS(progress),
 		{0}};
 	int code;
@@ -378,7 +461,11 @@ int verb_fsck(const struct command *self, int argc, char **argv)
 	if (workspace_open(&ws) < 0)
 		return EXIT_FATAL;
 	f.ws = &ws;
-	rc = count ? check_named(&f, argv, (size_t)count) : check_here(&f);
+	rc = begin_json(&f, json);
+	if (rc == 0)
+		rc = count ? check_named(&f, argv, (size_t)count) : check_here(&f);
+	if (end_json(&f) < 0)
+		rc = -1;
 	code = rc < 0 ? EXIT_FATAL : tell_result(&f);
 	tdestroy(f.seen_objects, free);
 	tdestroy(f.seen_files, free);

@@ -141,8 +141,11 @@ must git checkout -q --ours b.safetensors
 has 'ours' b.safetensors 11
 check 'merge --abort' git merge --abort
 holds 'merge --abort' a.safetensors 4 b.safetensors 11
-check 'merge -X theirs' git merge -q --no-edit -X theirs side
-holds 'merge -X theirs' a.safetensors 4 b.safetensors 7
+run git merge side
+must git checkout -q --theirs b.safetensors
+must git add b.safetensors
+check 'merge --continue' git merge --continue
+holds 'merge --continue' a.safetensors 4 b.safetensors 7 new.safetensors 6
 must git checkout -q --orphan unrelated
 must git rm -qrf .
 must git checkout -q main -- .gitattributes .lfsconfig

@@ -62,18 +62,20 @@ pointer_in()
 # leftovers DIR: temporary files of ours in a directory, its work tree and git directory included.
 leftovers()
 {
-	find "$1" \( -path '*/lfs/tmp/*' -o -name '.git-brevis-*' -o -name 'git-brevis-*' \
+	find "$(realpath -- "$1")" \( -path '*/lfs/tmp/*' -o -name '.git-brevis-*' -o -name 'git-brevis-*' \
 		-o -name 'index.lock' \) ! -type d -print
 }
 
 # nothing_left DESCRIPTION DIR...: no temporary file anywhere, and every object has its own name.
 nothing_left()
 {
-	local what=$1
+	local what=$1 dir
 	shift
 	is "$what: no temporary file" "$(find "$TMPDIR" ! -path "$TMPDIR"
 		for dir in "$@"; do leftovers "$dir"; done)" ''
-	find "$@" -path '*/lfs/objects/*' -type f -exec sha256sum {} + |
-		awk '{ n = split($2, part, "/"); if ($1 != part[n]) print $2 }' >"$T/wrong"
+	for dir in "$@"; do
+		(cd -- "$dir" && find . -path '*/lfs/objects/*' -type f -execdir sha256sum -z {} +) |
+			tr '\0' '\n' | awk '$2 != "./" $1'
+	done >"$T/wrong"
 	is "$what: every object is sound" "$(cat "$T/wrong")" ''
 }

@@ -396,7 +396,8 @@ static CURLcode set_request(struct exchange *exchange, struct curl_slist *header
 	CURL *handle = exchange->handle;
 
 	curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-	curl_easy_setopt(handle, CURLOPT_PATH_AS_IS, 1L);
+	/* Newer libcurls sign no path that is sent as it is; those of S3 have no dots to remove. */
+	curl_easy_setopt(handle, CURLOPT_PATH_AS_IS, request->sigv4 ? 0L : 1L);
 	curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers);
 	curl_easy_setopt(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, take_header_line);

@@ -30,6 +30,8 @@ exits 0 'install.sh a second time'
 same_bytes 'is harmless to the configuration' "$GIT_CONFIG_GLOBAL" "$T/config"
 
 export PATH=$T/x/bin:$PATH
+unset MANPATH
+contains 'git help finds the manual beside the program' <(MANPAGER="cat" git help brevis 2>&1) 'git-brevis-config(5)'
 must git init -q "$T/repo"
 cd "$T/repo" || exit 1
 check 'the installed program tracks' git brevis track '*.safetensors'

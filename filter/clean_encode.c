@@ -12,9 +12,6 @@
 #include "filter/report.h"
 #include "filter/stream.h"
 
-/* A pointer with both sides of a conflict, and its markers, is shorter. */
-#define CONFLICT_LIMIT (4 * POINTER_SIZE_LIMIT)
-
 /* Takes the archive's bytes. Nothing is created before there is a first one: content that is known
  * needs no place to write to. */
 static int take_archive(void *ctx, const void *data, size_t len)
@@ -138,11 +135,6 @@ static void note_opaque(const struct cleaning *c, const struct brevis_encode_sum
 		report_note("%s begins as an archive of git-brevis but is none (%s); it is kept as "
 			    "it is",
 			    c->label, c->why_opaque);
-	else if (c->size < CONFLICT_LIMIT && pointer_is_conflicted(c->head, c->head_len))
-		report_warning("%s: git left the markers of a conflict in its pointer, and that "
-			       "text is what is added, no model; `git checkout HEAD -- '%s'`, or "
-			       "MERGE_HEAD for HEAD, takes one side",
-			       c->label, c->label);
 	else if (*summary->note)
 		report_note("%s: %s", c->label, summary->note);
 }

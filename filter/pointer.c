@@ -155,21 +155,6 @@ bool pointer_parse(const void *data, size_t len, struct pointer *out)
 	return found == 3;
 }
 
-bool pointer_is_conflicted(const void *data, size_t len)
-{
-	struct text rest = {data, len};
-	bool marked = false;
-	bool named = false;
-
-	while (rest.len && !(marked && named)) {
-		struct text line = take_line(&rest);
-
-		marked = marked || (line.len > 7 && memcmp(line.at, "<<<<<<< ", 8) == 0);
-		named = named || (line.len > 11 && memcmp(line.at, "oid sha256:", 11) == 0);
-	}
-	return marked && named;
-}
-
 size_t pointer_format(const struct pointer *pointer, char text[POINTER_TEXT_SIZE])
 {
 	return (size_t)snprintf(text, POINTER_TEXT_SIZE,

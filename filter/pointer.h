@@ -32,9 +32,6 @@ bool pointer_parse(const void *data, size_t len, struct pointer *out);
 /** Writes the canonical text, NUL-terminated; returns its length. */
 size_t pointer_format(const struct pointer *pointer, char text[POINTER_TEXT_SIZE]);
 
-/** True if data begins with a pointer in which git left the conflict markers of a merge. */
-bool pointer_is_conflicted(const void *data, size_t len);
-
 bool pointer_equal(const struct pointer *a, const struct pointer *b);
 
 void pointer_set_oid(struct pointer *pointer, const uint8_t sha256[BREVIS_SHA256_SIZE]);

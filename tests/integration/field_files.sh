@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What goes wrong for people who keep large files in git through a filter: files committed raw, markers
-# of a conflict in a pointer, readers of a file that is being replaced, files that change while they are
-# read, machines that have only half of the configuration, or none any more.
+# What goes wrong for people who keep large files in git through a filter: files committed raw,
+# readers of a file that is being replaced, files that change while they are read, machines that have
+# only half of the configuration, or none any more.
 # shellcheck source=../support/lib.sh
 . "$(dirname "$0")/../support/lib.sh"
 
@@ -64,41 +64,6 @@ must git -C large add --renormalize data.bin
 must git -C large commit -q --amend -m 'a large file that is tracked'
 run git -C large push -f origin large
 is 'what it advises helps' "$RC $(grep -c '^git-brevis: ' "$T/err")" '0 0'
-
-# ---- markers of a conflict in a pointer ------------------------------------------------------------
-
-# Two branches changed the model, and git merged their pointers as text.
-new_repo conflict
-cp "$DEMO" conflict/model.safetensors
-commit_all conflict 'a checkpoint'
-must git -C conflict switch -qc side
-cp "$REVISION" conflict/model.safetensors
-commit_all conflict 'a revision'
-must git -C conflict switch -q main
-printf 'more bytes' >>conflict/model.safetensors
-commit_all conflict 'another revision'
-git -C conflict merge -q side >"$T/said" 2>&1
-is 'the merge is not done' "$(git -C conflict ls-files -u | wc -l)" 3
-{
-	git -C conflict cat-file blob main:model.safetensors | head -n 1
-	echo '<<<<<<< HEAD'
-	git -C conflict cat-file blob main:model.safetensors | tail -n 2
-	echo =======
-	git -C conflict cat-file blob side:model.safetensors | tail -n 2
-	echo '>>>>>>> side'
-} >markers
-cp markers conflict/model.safetensors
-run git -C conflict add model.safetensors
-exits 0 'git add of a pointer with the markers of a conflict'
-is 'one line says so, names the file and tells what to do' \
-	"$(grep -c '^git-brevis: warning: model\.safetensors: .*conflict.*git checkout HEAD' "$T/err") \
-$(grep -c '^git-brevis: ' "$T/err")" '1 1'
-git -C conflict cat-file --filters :model.safetensors >restored
-same_bytes 'and every byte of it is kept' restored markers
-must git -C conflict checkout HEAD -- model.safetensors
-must git -C conflict commit -qm 'ours'
-is_clean 'what it advises ends the merge' conflict
-is 'with that side' "$(tail -c 10 conflict/model.safetensors)" 'more bytes'
 
 # ---- readers of a file that is replaced ------------------------------------------------------------
 

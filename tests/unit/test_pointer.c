@@ -200,36 +200,6 @@ static void test_mutations(void **state)
 	}
 }
 
-/* Both sides of a merge, as git puts them into a pointer; cut where the first bytes of a file end.
- */
-static void test_conflicted(void **state)
-{
-	static const struct example conflicts[] = {
-		{"two sides", VERSION "<<<<<<< HEAD\n" OID_LINE "size 12\n=======\n" OID_LINE
-				      "size 13\n>>>>>>> side\n"},
-		{"all of it", "<<<<<<< a\n" VERSION OID_LINE "size 12\n=======\n>>>>>>> b\n"},
-		{"CRLF", "<<<<<<< a\r\noid sha256:" OID "\r\nsize"},
-	};
-	static const struct example others[] = {
-		{"a pointer", VERSION OID_LINE "size 12\n"},
-		{"no object", "<<<<<<< HEAD\nsize 12\n=======\nsize 13\n>>>>>>> side\n"},
-		{"no marker", VERSION OID_LINE "=======\n<<<<<<<\n"},
-		{"not at the start of a line", " <<<<<<< HEAD\n" OID_LINE},
-		{"nothing", ""},
-	};
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < sizeof(conflicts) / sizeof(conflicts[0]); i++) {
-		if (!pointer_is_conflicted(conflicts[i].text, strlen(conflicts[i].text)))
-			fail_msg("not recognised: %s", conflicts[i].what);
-		assert_false(is_pointer(conflicts[i].text, NULL));
-	}
-	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (pointer_is_conflicted(others[i].text, strlen(others[i].text)))
-			fail_msg("taken for a conflict: %s", others[i].what);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -237,7 +207,6 @@ int main(void)
 		cmocka_unit_test(test_size_limit),     cmocka_unit_test(test_largest_size),
 		cmocka_unit_test(test_nul_is_no_text), cmocka_unit_test(test_format),
 		cmocka_unit_test(test_digest),         cmocka_unit_test(test_mutations),
-		cmocka_unit_test(test_conflicted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,9 +80,9 @@ int verb_diff_driver(const struct command *self, int argc, char **argv)
 	if (workspace_open_if_any(&ws) != 0)
 		return EXIT_FATAL;
 	if (argc == 1)
-		diff_text(
-			&(struct diff_file){.sides = {{NULL}, {.name = argv[0]}}, .unmerged = true},
-			true, stdout);
+		diff_text(&(struct diff_file){.sides = {{.name = NULL}, {.name = argv[0]}},
+					      .unmerged = true},
+			  true, stdout);
 	else
 		rc = show(&ws, argv, argc);
 	workspace_close(&ws);

@@ -66,7 +66,8 @@ static bool take_file(struct reader *r, const char *text, struct changed_file *f
 static int each_file(const struct buffer *text,
 		     int (*each)(void *ctx, const struct changed_file *file), void *ctx)
 {
-	struct reader r = {(const char *)text->data, (const char *)text->data + text->size};
+	const char *begin = text->size ? (const char *)text->data : "";
+	struct reader r = {begin, begin + text->size};
 	struct changed_file file;
 	const char *line;
 	int rc = 0;

@@ -49,7 +49,7 @@ static int insert_line(struct attributes_file *file, const char *text, size_t le
 
 static int split(struct attributes_file *file, const char *text, size_t size)
 {
-	const char *end = text + size;
+	const char *end = size ? text + size : text;
 
 	if (size >= sizeof(byte_order_mark) &&
 	    memcmp(text, byte_order_mark, sizeof(byte_order_mark)) == 0) {

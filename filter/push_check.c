@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/buffer.h"
+#include "filter/conflict_text.h"
 #include "filter/remote/settings.h"
 #include "filter/report.h"
 #include "filter/stream.h"
@@ -51,7 +52,11 @@ static void check_raw(struct check *c, const struct tracked_file *file)
 	c->raw++;
 	if (c->raw > RAW_NAMED)
 		return;
-	if (file->is_large)
+	if (file->has_markers)
+		report_warning("%s: what is committed is a pointer with conflict markers, which "
+			       "stands for no file; " CONFLICT_TEXT_REMEDY,
+			       file->path);
+	else if (file->is_large)
 		report_warning("%s: %" PRIu64 " bytes are committed as they are, and many hubs "
 			       "refuse files over 10 MiB; before the push, `git brevis track "
 			       "--filename '%s'`, `git add --renormalize -- '%s'` and `git commit "

@@ -109,6 +109,7 @@ struct tracked_file {
 	uint64_t blob_size; /* unless blob_missing */
 	bool is_lfs;        /* it has filter=lfs: repository_each_large tells of those, too */
 	bool is_pointer;    /* its blob is a pointer, in .pointer */
+	bool has_markers;   /* its blob was a pointer, before a merge wrote conflict markers to it */
 	bool is_canonical;  /* ... in exactly the words that git-brevis writes */
 	bool is_large;      /* without filter=brevis: told of for its size alone */
 	/* git shows no diff of it (-diff, binary, a binary diff driver): then `git lfs prune` does

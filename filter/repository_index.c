@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "filter/conflict_text.h"
 #include "filter/interrupt.h"
 #include "filter/report.h"
 #include "filter/repository_private.h"
@@ -23,6 +24,7 @@ void repository_look_at_blob(git_odb *odb, const git_oid *oid, struct tracked_fi
 	file->blob_missing = true;
 	file->is_pointer = false;
 	file->is_canonical = false;
+	file->has_markers = false;
 	file->blob_size = 0;
 	if (git_odb_read_header(&size, &type, odb, oid) < 0 || type != GIT_OBJECT_BLOB)
 		return;
@@ -34,6 +36,8 @@ void repository_look_at_blob(git_odb *odb, const git_oid *oid, struct tracked_fi
 		file->is_pointer = true;
 		file->is_canonical = pointer_format(&file->pointer, text) == size &&
 				     memcmp(text, git_odb_object_data(object), size) == 0;
+	} else {
+		file->has_markers = is_conflict_text(git_odb_object_data(object), size);
 	}
 	git_odb_object_free(object);
 }

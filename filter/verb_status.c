@@ -104,7 +104,7 @@ static enum state look_at_file(struct status *s, const struct tracked_file *file
 	struct work_look look;
 
 	if (!file->is_pointer && !file->blob_missing && file->blob_size > 0)
-		return work_file_is_conflict_text(top, file->path) ? STATE_MARKERS : STATE_RAW;
+		return file->has_markers ? STATE_MARKERS : STATE_RAW;
 	if (file->skip_worktree)
 		return STATE_SPARSE;
 	work_file_look(top, file->path, &look);

@@ -353,6 +353,9 @@ in_dir marked run git brevis status
 contains 'but status tells of it' "$T/out" 'Pointers with conflict markers'
 in_dir marked run git brevis status --porcelain
 is 'with --porcelain, too' "$(cat "$T/out")" $'   markers\t'$NAME
+new_remote marked.git
+run git -C marked push -q "file://$T/marked.git" main
+contains 'and so does a push' "$T/err" "$NAME: what is committed is a pointer with conflict markers"
 must rm marked/$NAME
 run git -C marked checkout -- $NAME
 exits 0 'its checkout'

@@ -1,64 +1,83 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pointers with the conflict markers of a merge: what is taken for one, and what is content. */
-#include "filter/conflict_text.h"
-
+/** Which texts are pointers with conflict markers, and which are not (conflict_text.h). */
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
 #include <cmocka.h>
 
+#include "filter/conflict_text.h"
+
 #define VERSION "version https://git-lfs.github.com/spec/v1\n"
-#define OID     "4a136158df826d258968a31cd3cbb22aaaa2cf34ed70f2eeab1a7039f0cda4f2"
-#define SIDE(n) "oid sha256:" OID "\nsize " n "\n"
+#define OID_1   "oid sha256:1111111111111111111111111111111111111111111111111111111111111111\n"
+#define OID_2   "oid sha256:2222222222222222222222222222222222222222222222222222222222222222\n"
+#define POINTER VERSION OID_1 "size 1\n"
 
-static void expect(bool expected, const char *what, const char *text)
+static bool is(const char *text)
 {
-	if (is_conflict_text(text, strlen(text)) != expected)
-		fail_msg("%s: %s", what, expected ? "not recognised" : "taken for a conflict");
+	return is_conflict_text(text, strlen(text));
 }
 
-static void test_conflicts(void **state)
+static void test_what_git_writes(void **state)
 {
 	(void)state;
-	expect(true, "two sides",
-	       VERSION "<<<<<<< HEAD\n" SIDE("12") "=======\n" SIDE("13") ">>>>>>> side\n");
-	expect(true, "all of it",
-	       "<<<<<<< a\n" VERSION SIDE("12") "=======\n" VERSION SIDE("13") ">>>>>>> b\n");
-	expect(true, "with the base, as diff3 shows it",
-	       VERSION "<<<<<<< a\n" SIDE("12") "||||||| b\n" SIDE("11") "=======\n" SIDE(
-		       "13") ">>>>>>> c\n");
-	expect(true, "one side was removed",
-	       "<<<<<<< a\n" VERSION SIDE("12") "=======\n>>>>>>> b\n");
-	expect(true, "larger markers",
-	       VERSION "<<<<<<<<<<\n" SIDE("12") "==========\n>>>>>>>>>>\n");
-	expect(true, "CRLF",
-	       "version https://git-lfs.github.com/spec/v1\r\n<<<<<<< a\r\noid sha256:" OID
-	       "\r\n=======\r\n>>>>>>> b\r\n");
-	expect(true, "no line feed at the end",
-	       VERSION "<<<<<<< a\n" SIDE("1") "=======\n>>>>>>> b");
+	assert_true(is(VERSION "<<<<<<< HEAD\n" OID_1 "size 1\n=======\n" OID_2
+			       "size 2\n>>>>>>> side\n"));
+	/* merge.conflictStyle=diff3 */
+	assert_true(is(VERSION "<<<<<<< HEAD\n" OID_1 "size 1\n||||||| 1234\n" OID_2
+			       "size 3\n=======\n" OID_2 "size 2\n>>>>>>> side\n"));
+	/* The sizes are the same. */
+	assert_true(
+		is(VERSION "<<<<<<< ours\n" OID_1 "=======\n" OID_2 ">>>>>>> theirs\nsize 1\n"));
+	/* One side is something else, and all of it differs. */
+	assert_true(is("<<<<<<< HEAD\n" POINTER "=======\nanything\n>>>>>>> side\n"));
+	assert_true(is("<<<<<<< HEAD\n=======\n" POINTER ">>>>>>> side\n"));
+	/* conflict-marker-size=10, labels with spaces, line ends of Windows, no last line end. */
+	assert_true(is(VERSION "<<<<<<<<<< a b\r\n" OID_1 "==========\r\n" OID_2 ">>>>>>>>>> c"));
 }
 
-static void test_others(void **state)
+static void test_what_is_content(void **state)
 {
 	(void)state;
-	expect(false, "nothing", "");
-	expect(false, "a pointer", VERSION SIDE("12"));
-	expect(false, "no version", "<<<<<<< a\n" SIDE("12") "=======\n>>>>>>> b\n");
-	expect(false, "no object", VERSION "<<<<<<< a\nsize 12\n=======\nsize 13\n>>>>>>> b\n");
-	expect(false, "markers in another order", VERSION "=======\n" SIDE("12") "<<<<<<< a\n");
-	expect(false, "one marker is missing", VERSION "<<<<<<< a\n" SIDE("12") "=======\n");
-	expect(false, "not at the start of a line",
-	       VERSION " <<<<<<< a\n" SIDE("12") " =======\n >>>>>>> b\n");
-	expect(false, "markers that are too short",
-	       VERSION "<<<<<< a\n" SIDE("12") "======\n>>>>>> b\n");
+	assert_false(is(""));
+	assert_false(is("\n"));
+	assert_false(is(POINTER));
+	assert_false(is(POINTER POINTER));
+	assert_false(is("<<<<<<< HEAD\none\n=======\ntwo\n>>>>>>> side\n"));
+	/* Not all of the markers, in another order, or too short. */
+	assert_false(is(VERSION "<<<<<<< HEAD\n" OID_1 "=======\n" OID_2));
+	assert_false(is(VERSION ">>>>>>> side\n" OID_1 "=======\n" OID_2 "<<<<<<< HEAD\n"));
+	assert_false(is(VERSION "<<<<<< HEAD\n" OID_1 "======\n" OID_2 ">>>>>> side\n"));
+	assert_false(is(VERSION "<<<<<<<HEAD\n" OID_1 "=======\n" OID_2 ">>>>>>> side\n"));
+	assert_false(is(VERSION " <<<<<<< HEAD\n" OID_1 " =======\n" OID_2 " >>>>>>> side\n"));
+}
+
+/* It reads what it was given, and nothing behind it. */
+static void test_every_length(void **state)
+{
+	static const char text[] =
+		VERSION "<<<<<<< HEAD\n" OID_1 "=======\n" OID_2 ">>>>>>> side\n";
+	size_t shortest = strlen(text) - strlen(" side\n");
+
+	(void)state;
+	for (size_t len = 0; len < sizeof(text); len++) {
+		char *copy = malloc(len ? len : 1);
+
+		assert_non_null(copy);
+		memcpy(copy, text, len);
+		assert_int_equal(is_conflict_text(copy, len), len >= shortest);
+		free(copy);
+	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_conflicts),
-		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_what_git_writes),
+		cmocka_unit_test(test_what_is_content),
+		cmocka_unit_test(test_every_length),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,8 @@
 #include "filter/checkout.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/buffer.h"
@@ -16,6 +18,9 @@ struct checkout {
 	struct restore restore;
 	struct buffer lacking; /* blobs that a partial clone has not fetched, "NAME LF" each */
 	bool fetched;          /* ... which it has by now, if it can */
+	struct buffer staged;  /* paths where an archive is staged in its pointer's place */
+	bool unstaged;         /* ... which is over by now */
+	unsigned round;        /* of collecting, up to three */
 	size_t seen;
 };
 
@@ -47,6 +52,8 @@ bool checkout_is_due(const char *top, const struct tracked_file *file, const str
 /* Without its blob nobody knows what belongs into a file. */
 static int note_lacking(struct checkout *c, const struct tracked_file *file)
 {
+	if (c->fetched && c->unstaged)
+		return 0; /* the round before told it */
 	if (c->fetched) {
 		report_error("%s: left out: its pointer (blob %.12s) is not in this partial "
 			     "clone; `git fetch` from the remote, then try again",
@@ -57,6 +64,42 @@ static int note_lacking(struct checkout *c, const struct tracked_file *file)
 	buffer_append(&c->lacking, file->blob, BLOB_HEX_SIZE);
 	buffer_u8(&c->lacking, '\n');
 	return buffer_failed(&c->lacking) ? report_error("out of memory") : 0;
+}
+
+/*
+ * Where nobody set up our filter, an old git-lfs writes the object over the pointer, and stages it:
+ * then index and work file hold the very bytes that HEAD's pointer names. That is no work of the
+ * user's; what HEAD has is put in its place again.
+ */
+static bool is_staged_archive(const struct checkout *c, const struct tracked_file *file)
+{
+	struct tracked_file as_pointer = *file;
+	struct pointer pointers[2];
+	struct work_look look;
+	char blob[BLOB_HEX_SIZE + 1];
+	char *path;
+	bool is_same;
+
+	if (c->unstaged || c->reach == CHECKOUT_HOOK ||
+	    repository_path_pointers(c->ws->repository, file->path, pointers) != 1 ||
+	    pointers[0].size != file->blob_size)
+		return false;
+	as_pointer.pointer = pointers[0];
+	work_file_look(c->restore.top, file->path, &look);
+	if (look.kind != WORK_ARCHIVE || !checkout_is_due(c->restore.top, &as_pointer, &look) ||
+	    asprintf(&path, "%s/%s", c->restore.top, file->path) < 0)
+		return false;
+	is_same = repository_hash_file(c->ws->repository, path, blob) == 0 &&
+		  strcmp(blob, file->blob) == 0;
+	free(path);
+	return is_same;
+}
+
+static int note_staged(struct checkout *c, const struct tracked_file *file)
+{
+	if (is_staged_archive(c, file))
+		buffer_append(&c->staged, file->path, strlen(file->path) + 1);
+	return buffer_failed(&c->staged) ? report_error("out of memory") : 0;
 }
 
 static bool is_due(const struct checkout *c, const struct tracked_file *file,
@@ -82,14 +125,14 @@ static int collect(void *ctx, const struct tracked_file *file)
 	if (file->blob_missing)
 		return note_lacking(c, file);
 	if (!file->is_pointer && file->blob_size > 0)
-		return 0;
+		return note_staged(c, file);
 	work_file_look(c->restore.top, file->path, &look);
 	due = is_due(c, file, &look);
 	/* Also of a file that is complete: a push needs its object. */
 	if (file->is_pointer && (c->reach == CHECKOUT_PULL || (due && c->reach == CHECKOUT_HOOK)) &&
 	    restore_want(&c->restore, file) < 0)
 		return -1;
-	if (look.kind == WORK_OTHER)
+	if (look.kind == WORK_OTHER && c->round == 1)
 		report_warning("%s: left out: %s", file->path,
 			       look.reason == ELOOP || look.reason == ENOTDIR
 				       ? "a symbolic link or a file is in the way; move it away"
@@ -98,22 +141,35 @@ static int collect(void *ctx, const struct tracked_file *file)
 	return due ? restore_add(&c->restore, file, &look) : 0;
 }
 
+static int collect_once(struct checkout *c, const char *const *pathspecs, size_t count)
+{
+	restore_clear(&c->restore);
+	c->round++;
+	c->seen = 0;
+	return repository_each_tracked(c->ws->repository, NULL, pathspecs, count, collect, c);
+}
+
 /* Collects what the pathspecs name. Blobs that a partial clone lacks are fetched first, all
  * together: git itself would fetch each when it is asked for it. */
 static int collect_all(struct checkout *c, const char *const *pathspecs, size_t count)
 {
 	struct repository *repository = c->ws->repository;
-	int rc = repository_each_tracked(repository, NULL, pathspecs, count, collect, c);
+	int rc = collect_once(c, pathspecs, count);
 
-	if (rc < 0 || !c->lacking.size)
-		return rc;
-	/* What does not come is reported by the second round. */
-	repository_fetch_blobs(repository, &c->lacking);
-	restore_clear(&c->restore);
-	buffer_release(&c->lacking);
-	c->seen = 0;
-	c->fetched = true;
-	return repository_each_tracked(repository, NULL, pathspecs, count, collect, c);
+	if (rc == 0 && c->lacking.size) {
+		/* What does not come is reported by the second round. */
+		repository_fetch_blobs(repository, &c->lacking);
+		c->fetched = true;
+		buffer_release(&c->staged);
+		rc = collect_once(c, pathspecs, count);
+	}
+	if (rc == 0 && c->staged.size) {
+		rc = repository_unstage(repository, &c->staged);
+		c->unstaged = true;
+		if (rc == 0)
+			rc = collect_once(c, pathspecs, count);
+	}
+	return rc;
 }
 
 /* Files in conflict are the user's to decide. Those that a merge has left without content are told,
@@ -189,5 +245,6 @@ int checkout_files(struct workspace *ws, const char *const *pathspecs, size_t co
 out:
 	restore_clear(&c.restore);
 	buffer_release(&c.lacking);
+	buffer_release(&c.staged);
 	return code;
 }

@@ -100,7 +100,7 @@ static bool holds_content(const struct migrate *m, const struct migrate_file *fi
 				      (uint64_t)file->look.stat.st_size);
 	if (asprintf(&path, "%s/%s", top, file->path) < 0)
 		return false;
-	rc = proposal_hash(m->proposal, path, blob);
+	rc = repository_hash_file(m->ws->repository, path, blob);
 	free(path);
 	return rc == 0 && strcmp(blob, file->blob) == 0;
 }

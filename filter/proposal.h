@@ -57,9 +57,6 @@ int proposal_try_lines(const struct proposal *proposal, const char *prefix, cons
 int proposal_each(struct proposal *proposal, const bool *wanted,
 		  int (*each)(void *ctx, size_t i, const struct tracked_file *file), void *ctx);
 
-/** The blob that the bytes of a file (an absolute path) would be. Returns -1 with errno set. */
-int proposal_hash(const struct proposal *proposal, const char *path, char blob[BLOB_HEX_SIZE + 1]);
-
 /** A file that people or git-lfs read: its text changes in the index, and in the work tree. */
 struct proposed_edit {
 	char *path; /* from the top */

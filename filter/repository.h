@@ -79,6 +79,15 @@ size_t repository_path_pointers(struct repository *repository, const char *path,
 bool repository_path_holds(struct repository *repository, const char *path, const void *data,
 			   size_t len);
 
+/** The blob that the bytes of a file (an absolute path) would be. Returns -1 if it cannot be read.
+ */
+int repository_hash_file(struct repository *repository, const char *path,
+			 char blob[BLOB_HEX_SIZE + 1]);
+
+/** Gives paths ("PATH NUL" each) in the index what HEAD has for them. Work files stay. Reports and
+ * returns -1 on failure. */
+int repository_unstage(const struct repository *repository, const struct buffer *paths);
+
 /**
  * The blob that stands for an empty file at path, the index's before HEAD's: an empty one, or a
  * pointer of size 0, whose text goes to text. Returns its length; 0 too if there is none.

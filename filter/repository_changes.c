@@ -168,3 +168,15 @@ int repository_touched(const struct repository *repository, struct buffer *paths
 				       (struct git_run){.args = args, .output = paths},
 				       "git cannot compare the work tree with the index");
 }
+
+int repository_unstage(const struct repository *repository, const struct buffer *paths)
+{
+	static const char *const args[] = {
+		"--literal-pathspecs", "reset", "--quiet", "--no-refresh", "--pathspec-from-file=-",
+		"--pathspec-file-nul", "HEAD",  NULL};
+
+	return repository_git_reported(
+		repository, NULL,
+		(struct git_run){.args = args, .input = paths->data, .input_len = paths->size},
+		"git cannot take back what is staged");
+}

@@ -160,6 +160,17 @@ bool repository_path_holds(struct repository *repository, const char *path, cons
 	return false;
 }
 
+int repository_hash_file(struct repository *repository, const char *path,
+			 char blob[BLOB_HEX_SIZE + 1])
+{
+	git_oid oid;
+
+	if (!repository_libgit2(repository) || git_odb_hashfile(&oid, path, GIT_OBJECT_BLOB) < 0)
+		return -1;
+	git_oid_tostr(blob, BLOB_HEX_SIZE + 1, &oid);
+	return 0;
+}
+
 size_t repository_path_pointers(struct repository *repository, const char *path,
 				struct pointer out[2])
 {

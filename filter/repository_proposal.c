@@ -219,19 +219,6 @@ int proposal_store_file(const struct proposal *p, int fd, char blob[BLOB_HEX_SIZ
 	return store(p, (struct git_run){.input_fd = fd}, blob);
 }
 
-int proposal_hash(const struct proposal *p, const char *path, char blob[BLOB_HEX_SIZE + 1])
-{
-	git_oid oid;
-
-	if (!repository_libgit2(p->repository) ||
-	    git_odb_hashfile(&oid, path, GIT_OBJECT_BLOB) < 0) {
-		errno = errno ? errno : EIO;
-		return -1;
-	}
-	git_oid_tostr(blob, BLOB_HEX_SIZE + 1, &oid);
-	return 0;
-}
-
 /* ---- attributes ------------------------------------------------------------------------------ */
 
 /* Of "path NUL attribute NUL value NUL" keeps the values. */

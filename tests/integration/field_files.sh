@@ -188,6 +188,10 @@ same_bytes 'git brevis pointer says what git has' "$T/pointer" "$T/blob"
 
 # ---- after uninstall -----------------------------------------------------------------------------------
 
+# Without a filter git must have no reason to look at a file again, such as that it is as young as the
+# index.
+must touch -d '1 minute ago' work/model.safetensors
+is_clean 'a repository with files' work
 in_dir work run git brevis uninstall
 exits 0 'uninstall in a repository with files'
 contains 'says how files stay readable' <(cat "$T/out" "$T/err") 'git brevis'

@@ -66,10 +66,8 @@ with 'a file system monitor, untracked cache' "core.fsmonitor=$T/fsmonitor" core
 
 with 'poor file systems' core.checkStat=minimal core.trustctime=false core.fileMode=false core.symlinks=false \
 	core.ignoreCase=true core.precomposeUnicode=true
-with 'parallel checkout, streams' checkout.workers=4 checkout.thresholdForParallelism=1 core.bigFileThreshold=1
-with 'core.fsync' core.fsync=all core.fsyncMethod=batch
-with 'core.autocrlf' core.autocrlf=true core.safecrlf=true
-with 'core.eol' core.eol=crlf core.autocrlf=input
+with 'parallel checkout, streams, fsync' checkout.workers=4 checkout.thresholdForParallelism=1 core.bigFileThreshold=1 \
+	core.fsync=all core.fsyncMethod=batch
 
 # ---- objects ----
 

@@ -296,7 +296,8 @@ static void test_presets(void **state)
 	unsigned i;
 
 	(void)state;
-	fill_redundant(data, 9 * MIB, 200);
+	/* Mostly zeros, which no preset is slow at. */
+	memset(data + 2 * MIB, 0, 13 * MIB);
 	random_fill(data + 15 * MIB, MIB);
 	memcpy(data + 16 * MIB, data + 15 * MIB, MIB);
 	for (i = 0; i < 3; i++) {
@@ -346,7 +347,9 @@ static void check_revision(const struct brevis_archive *known, const uint8_t *da
 			   const char *pieces, uint64_t reused)
 {
 	struct encoding e = encode_all(data, size, BREVIS_PRESET_FAST, known);
-	struct encoding fresh = encode_all(data, size, BREVIS_PRESET_FAST, NULL);
+	struct encoding fresh =
+		encode(data, size,
+		       &(struct brevis_encode_options){.threads = 2, .preset = BREVIS_PRESET_FAST});
 
 	assert_int_equal(e.summary.records_reused, reused);
 	assert_pieces(&e.archive.bytes, pieces);

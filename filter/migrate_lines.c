@@ -187,7 +187,7 @@ static void lines_end(struct lines *l)
 	free(l->prefix);
 }
 
-/* A line for each file that moves: a pattern would touch others, too. */
+/* A line for each file that moves: a pattern would touch others, too, or small ones to come. */
 static int set_file_lines(struct lines *l)
 {
 	size_t count;
@@ -238,7 +238,7 @@ static int change_here(struct migrate *m, struct guard_copy *guard)
 		return report_error("out of memory");
 	rc = lines_begin(&l, path);
 	if (rc == 0)
-		rc = m->left ? set_file_lines(&l) : set_pattern_lines(&l);
+		rc = m->left || m->options->above ? set_file_lines(&l) : set_pattern_lines(&l);
 	if (rc == 0)
 		rc = lines_finish(&l);
 	lines_end(&l);

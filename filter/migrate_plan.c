@@ -287,6 +287,9 @@ static void drop(struct migrate *m, const char *path)
 
 static bool may_change(const struct migrate *m, const char *path)
 {
+	/* Those we leave alone, whatever their lines say. git-lfs does not. */
+	if (path_is_left_alone(path) && m->options->to == MIGRATE_RAW)
+		return true;
 	for (size_t at = 0; at < m->changing.size;) {
 		const char *item = (const char *)m->changing.data + at;
 
@@ -295,6 +298,16 @@ static bool may_change(const struct migrate *m, const char *path)
 		at += strlen(item) + 1;
 	}
 	return false;
+}
+
+/* A file of the migration's own, that only it has added: git and git-lfs have to read it. */
+static int verify_new(const struct migrate *m, const char *path, const char *filter)
+{
+	if (m->options->to == MIGRATE_RAW || !is_at_target(m, filter))
+		return 0;
+	return report_error("%s would match, too, which git has to read as it is; nothing was "
+			    "changed; choose a pattern that names your files, like '*.safetensors'",
+			    path);
 }
 
 /* Compares what git says now with what it said before the lines changed. */
@@ -308,12 +321,14 @@ static int verify_lines(struct migrate *m, const struct scan *s)
 	const char *filter = (const char *)filters.data;
 	size_t i = 0;
 
-	for (size_t at = 0; rc == 0 && at < paths.size && old < end; filter = next(filter)) {
+	for (size_t at = 0; rc == 0 && at < paths.size; filter = next(filter)) {
 		const char *path = (const char *)paths.data + at;
 
 		at += strlen(path) + 1;
-		if (strcmp(path, old) != 0)
-			continue; /* a new file, for git */
+		if (old == end || strcmp(path, old) != 0) {
+			rc = verify_new(m, path, filter);
+			continue;
+		}
 		if (strcmp(filter, s->filter[i]) != 0 && !may_change(m, path))
 			rc = report_error("%s: would change too, which was not asked for; name the "
 					  "files more exactly; nothing was changed",

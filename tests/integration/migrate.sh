@@ -290,6 +290,16 @@ exits 128 'a hook that forbids to move the branch'
 unchanged 'a hook that forbids to move the branch' no
 must git -C no config --unset core.hooksPath
 must rm -r no/.git/hooks-here
+state no >"$T/before"
+in_dir no run git brevis migrate import '*'
+exits 128 'a pattern that matches .gitattributes'
+one_line 'is refused in one line' '\.gitattributes' 'choose a pattern'
+unchanged 'a pattern that matches .gitattributes' no
+in_dir no run git brevis migrate import --above=1MB --no-commit
+exits 0 'all files of a size'
+is 'each has a line, for smaller ones may come' "$(cut -d' ' -f1 no/.gitattributes | tr '\n' ' ')" \
+	'/model.safetensors /sub/a[[:space:]]"b"[[:space:]]\[1\][[:space:]]\\c[[:space:]]é.safetensors '
+must git -C no reset -q --hard
 in_dir no run git brevis migrate import '*.nothing'
 exits 1 'a pattern that matches nothing'
 in_dir no run git brevis migrate import --from=elsewhere

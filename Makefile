@@ -153,9 +153,13 @@ $(BUILD)/make-checkpoint: scripts/make-checkpoint.c scripts/synthetic.c scripts/
 $(BUILD)/ablation: scripts/ablation.c scripts/load-file.h $(BUILD)/libbrevis.a
 	$(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(ALL_CFLAGS) -o $@ $(filter %.c %.a,$^) $(ALL_LDFLAGS) $(PKG_LIBS)
 
-.PHONY: check
+.PHONY: check check-newer-git
 check:
 	tests/run
+
+# Some of it once more, with a newer git and git-lfs: as root, in a system that it makes.
+check-newer-git:
+	tests/run newer-git
 
 PLACES = DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" BINDIR="$(BINDIR)" LIBDIR="$(LIBDIR)" \
 	INCLUDEDIR="$(INCLUDEDIR)" MANDIR="$(MANDIR)" DOCDIR="$(DOCDIR)" \
@@ -192,6 +196,7 @@ clean:
 help:
 	@echo "make                build $(BUILD)/git-brevis, and libbrevis in $(BUILD)/lib"
 	@echo "make check          build and run every test (tests/run --list names them)"
+	@echo "make check-newer-git  run some of them with a newer git and git-lfs, which it gets"
 	@echo "make install        install it below PREFIX ($(PREFIX)), within DESTDIR if that is set;"
 	@echo "                    BINDIR, LIBDIR, INCLUDEDIR, DATADIR, MANDIR, DOCDIR, BASHCOMPDIR,"
 	@echo "                    ZSHCOMPDIR and FISHCOMPDIR may be set, too"

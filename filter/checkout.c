@@ -55,9 +55,10 @@ static int note_lacking(struct checkout *c, const struct tracked_file *file)
 	if (c->fetched && c->unstaged)
 		return 0; /* the round before told it */
 	if (c->fetched) {
-		report_error("%s: left out: its pointer (blob %.12s) is not in this partial "
-			     "clone; `git fetch` from the remote, then try again",
-			     file->path, file->blob);
+		report_error(
+			"%s: left out: its pointer (blob %.12s) is not in this clone, or cannot "
+			"be read; `git fetch` from the remote, then try again",
+			file->path, file->blob);
 		c->restore.failed++;
 		return 0;
 	}
@@ -113,6 +114,25 @@ static bool is_due(const struct checkout *c, const struct tracked_file *file,
 	return checkout_is_due(c->restore.top, file, look);
 }
 
+/* What is the user's own, such as a link, stays and is no failure; what cannot be looked at is one.
+ */
+static void note_other(struct checkout *c, const char *path, int reason)
+{
+	if (reason == ELOOP || reason == ENOTDIR)
+		report_warning(
+			"%s: left out: a symbolic link or a file is in the way; move it away",
+			path);
+	else if (!reason)
+		report_warning("%s: left out: what stands there is no file; move it away", path);
+	else
+		report_error(
+			"%s: left out: what stands there cannot be read: %s; make it readable, "
+			"or move it away",
+			path, strerror(reason));
+	if (reason && reason != ELOOP && reason != ENOTDIR)
+		c->restore.failed++;
+}
+
 static int collect(void *ctx, const struct tracked_file *file)
 {
 	struct checkout *c = ctx;
@@ -133,11 +153,7 @@ static int collect(void *ctx, const struct tracked_file *file)
 	    restore_want(&c->restore, file) < 0)
 		return -1;
 	if (look.kind == WORK_OTHER && c->round == 1)
-		report_warning("%s: left out: %s", file->path,
-			       look.reason == ELOOP || look.reason == ENOTDIR
-				       ? "a symbolic link or a file is in the way; move it away"
-				       : "what stands there is no file that can be read; move it "
-					 "away or make it readable");
+		note_other(c, file->path, look.reason);
 	return due ? restore_add(&c->restore, file, &look) : 0;
 }
 

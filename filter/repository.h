@@ -114,7 +114,7 @@ struct tracked_file {
 	char blob[BLOB_HEX_SIZE + 1];
 	bool executable;
 	bool skip_worktree; /* sparse checkout leaves it out */
-	bool blob_missing;  /* partial clone: the blob is not here */
+	bool blob_missing;  /* the blob is not here (a partial clone), or cannot be read */
 	uint64_t blob_size; /* unless blob_missing */
 	bool is_lfs;        /* it has filter=lfs: repository_each_large tells of those, too */
 	bool is_pointer;    /* its blob is a pointer, in .pointer */

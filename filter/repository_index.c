@@ -28,9 +28,13 @@ void repository_look_at_blob(git_odb *odb, const git_oid *oid, struct tracked_fi
 	file->blob_size = 0;
 	if (git_odb_read_header(&size, &type, odb, oid) < 0 || type != GIT_OBJECT_BLOB)
 		return;
-	file->blob_missing = false;
 	file->blob_size = size;
-	if (size >= POINTER_SIZE_LIMIT || git_odb_read(&object, odb, oid) < 0)
+	if (size < POINTER_SIZE_LIMIT && git_odb_read(&object, odb, oid) < 0) {
+		report_trace("libgit2 cannot read a blob: %s", libgit2_reason());
+		return;
+	}
+	file->blob_missing = false;
+	if (!object)
 		return;
 	if (pointer_parse(git_odb_object_data(object), size, &file->pointer)) {
 		file->is_pointer = true;

@@ -202,38 +202,6 @@ static size_t parting(int argc, char **argv)
 	return (size_t)i;
 }
 
-static void explain(void)
-{
-	printf("\nTwo files: each is a file, an archive, or REVISION:PATH, whose content is "
-	       "compared. Otherwise\nwhat `git diff` compares: the work tree with the index or "
-	       "with a revision, the index with a\nrevision (--cached), two revisions (A B, A..B, "
-	       "A...B); of files that are no models nothing is\nshown. Objects that are not here "
-	       "are not downloaded.\n\n"
-	       "Marks of tensors: + added, - removed, ! of another type or shape, ~ changed. An "
-	       "element has\nchanged if its bits have. Largest and mean difference are absolute, "
-	       "and of the changed elements\nthat have a finite one: changes from or to NaN and "
-	       "infinities have none and are counted apart,\nbefore -> after. Of types without "
-	       "values (C64, F4, F6_*) elements or bytes are counted.\n\n"
-	       "--json writes an array of files: {before, after, metadata, header, tensors, "
-	       "summary, status}.\n"
-	       "  before, after  null or {name, mode, oid, layout, size, sha256}\n"
-	       "  metadata       [{key, before, after}]\n"
-	       "  header         {metadata_order, tensor_order, data_order, text, rest}: true if "
-	       "it "
-	       "differs\n"
-	       "  tensors        [{name, change, before, after, difference}]; change: added, "
-	       "removed,\n"
-	       "                 retyped, changed; before, after: null or {dtype, shape, size};\n"
-	       "                 difference: null or {elements, changed, without_difference, "
-	       "largest, mean,\n"
-	       "                 nan, infinite, cut}\n"
-	       "  summary        {changed, added, removed, retyped, same}: numbers of tensors\n"
-	       "  status         same, modified, added, deleted, unmerged, or unknown: not "
-	       "comparable\n\n"
-	       "Exit codes: 0 no difference, 1 differences, 128 something could not be "
-	       "compared.\n");
-}
-
 int verb_diff(const struct command *self, int argc, char **argv)
 {
 	bool json = false;
@@ -254,8 +222,6 @@ int verb_diff(const struct command *self, int argc, char **argv)
 	int rc;
 
 	argc = options_parse(self, argc, argv, options, &code);
-	if (argc < 0 && code == EXIT_DONE)
-		explain();
 	if (argc < 0)
 		return code;
 	paths = dashes < words ? words - dashes - 1 : 0;

@@ -30,10 +30,24 @@ static size_t kind_length(const char *word, size_t len)
 	return capitals;
 }
 
+/* True if a word of this length was a word of the usage before. */
+static bool was_before(const char *usage, const char *word, size_t len)
+{
+	for (const char *at = usage; at < word; at += strspn(at, BETWEEN)) {
+		size_t other = strcspn(at, BETWEEN);
+
+		if (kind_length(at, other) == len && memcmp(at, word, len) == 0)
+			return true;
+		at += other;
+	}
+	return false;
+}
+
 /* Prints the words in capitals that are no values of options: those stand behind one, without a bar
  * between them. */
 static void print_kinds(const char *usage)
 {
+	const char *whole = usage;
 	bool is_value = false;
 
 	while (*usage) {
@@ -43,15 +57,39 @@ static void print_kinds(const char *usage)
 
 		if (memchr(usage, '|', gap) || memchr(usage, ']', gap))
 			is_value = false;
-		if (kind && !is_value)
+		if (kind && !is_value && !was_before(whole, usage + gap, kind))
 			printf("%.*s\t\t\n", (int)kind, usage + gap);
 		is_value = usage[gap] == '-';
 		usage += gap + len;
 	}
 }
 
+/* Prints as ACTION the words, if there are any, of which one comes first: "migrate import [...]".
+ */
+static void print_actions(const char *name, const char *usage)
+{
+	size_t len = strlen(name);
+	const char *before = "ACTION\t";
+	const char *at = usage;
+
+	while ((at = strstr(at, name)) != NULL) {
+		size_t action = 0;
+
+		at += len;
+		if (*at == ' ')
+			action = strspn(++at, "abcdefghijklmnopqrstuvwxyz");
+		if (action) {
+			printf("%s%.*s", before, (int)action, at);
+			before = " ";
+		}
+	}
+	if (*before == ' ')
+		printf("\t\n");
+}
+
 void completion_print(const struct command *self, const struct option_spec *table)
 {
+	print_actions(self->name, self->usage);
 	for (; !options_end(table); table++)
 		if (table->help)
 			print_option(table);

@@ -9,7 +9,8 @@
  * WORD is a verb or an option as it is typed, or, in capitals, what kind of argument may stand
  * there (PATH, FILE, REVISION, REMOTE, VERB, ...; other words in capitals mean something that
  * cannot be listed). VALUES is empty for what takes no value; else the words that the value is one
- * of, or its kind, in capitals: VALUE if nothing is known of it.
+ * of, or its kind, in capitals: VALUE if nothing is known of it. ACTION has as VALUES what the first
+ * argument is one of.
  */
 #ifndef FILTER_COMPLETION_H
 #define FILTER_COMPLETION_H

@@ -74,6 +74,11 @@ _git_brevis()
 		lines=$(__git_brevis_ask "${path[@]}")
 		at=$((at + 1))
 	done
+	values=$(__git_brevis_values ACTION "$lines")
+	if [ -n "$values" ] && [ "$at" -ge "$cword" ]; then
+		__gitcomp "$values"
+		return
+	fi
 	# All behind "--" are arguments.
 	for word in "${words[@]:at:cword-at}"; do
 		if [ "$word" = -- ]; then

@@ -63,6 +63,11 @@ function __git_brevis_complete
     for line in $lines
         set -l columns (string split \t -- $line)
         switch $columns[1]
+            case ACTION
+                if not set -q words[1]
+                    __git_brevis_kind $columns[2] '' $token
+                    return
+                end
             case '-*'
                 string match -q -- '-*' $token; and printf '%s\t%s\n' $columns[1] $columns[3]
             case '*'

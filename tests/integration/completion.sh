@@ -49,6 +49,9 @@ git brevis compress --preset  => best default fast
 git brevis compress --preset=f => fast
 git brevis store init --addressing  => path virtual
 git brevis stats v => v1
+git brevis migrate  => export import
+git brevis migrate import --fr => --from
+git brevis migrate export --to  => lfs raw
 git brevis pull back => backup
 git brevis help che => checkout
 git brevis checkout with => with space

@@ -10,7 +10,7 @@
 PAGES=$TOP/docs/man
 
 # Pages of others that ours refer to.
-FOREIGN='git.1 git-add.1 git-config.1 git-credential.1 git-diff.1 git-log.1 git-merge.1 git-merge-file.1 git-status.1
+FOREIGN='git.1 git-add.1 git-archive.1 git-config.1 git-credential.1 git-diff.1 git-log.1 git-merge.1 git-merge-file.1 git-status.1
 	gitattributes.5 githooks.5 gitrevisions.7 git-lfs.1 git-lfs-checkout.1 git-lfs-config.5 git-lfs-env.1 git-lfs-fsck.1
 	git-lfs-ls-files.1 git-lfs-merge-driver.1 git-lfs-migrate.1 git-lfs-pointer.1 git-lfs-pull.1 man.1 touch.1'
 
@@ -35,6 +35,7 @@ options_of_verb()
 {
 	local below
 	git-brevis "$@" --complete | cut -f1 | grep '^-'
+	[ $# -eq 1 ] || return
 	for below in $(git-brevis "$@" --complete | cut -f1 | grep '^[a-z]'); do
 		options_of_verb "$@" "$below"
 	done
@@ -80,9 +81,10 @@ done
 
 # ---- settings --------------------------------------------------------------------------------------
 
-# Keys as the program has them. What git notes about a repository itself is no setting.
-grep -rhoE '"(brevis|core|diff|filter|http|lfs|merge)\.[A-Za-z0-9.:]*[A-Za-z](=[^"]*)?"' "$TOP/filter" --include='*.[ch]' |
-	tr -d '"' | sed 's/=.*//' | sort -u | grep -vE '^core\.(sparseCheckout|ignorecase)$' >"$T/keys"
+# Keys as the program has them, but for those that it only sets for a git that it runs (KEY=VALUE).
+# What git notes about a repository itself is no setting.
+grep -rhoE '"(brevis|core|diff|filter|http|lfs|merge)\.[A-Za-z0-9.:]*[A-Za-z]"' "$TOP/filter" --include='*.[ch]' |
+	tr -d '"' | sort -u | grep -vE '^core\.(sparseCheckout|ignorecase)$' >"$T/keys"
 at_least 'the program reads settings' "$(wc -l <"$T/keys")" 30
 sed -n 's/^\.\(It \)\{0,1\}Va //p' "$PAGES/git-brevis-config.5" | sed 's/ Pq .*//; s/ [.,]$//; s/ , /\n/g' >"$T/told"
 while read -r key; do

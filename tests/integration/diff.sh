@@ -379,6 +379,13 @@ check 'git checkout -p' sh -c "git checkout -p -- sub/m.safetensors <'$T/yes'"
 is 'brings the content back' "$(git brevis pointer sub/m.safetensors)" "$(git cat-file blob HEAD:sub/m.safetensors)"
 is_clean 'and nothing is modified'
 
+must git format-patch -q -o "$T/patches" -1 "$(git log --format=%h --grep='^two$')"
+contains 'git format-patch has the pointer' "$(echo "$T"/patches/*)" '+oid sha256:'
+must git checkout -q "$(git log --format=%h --grep='^two$')~"
+check 'git am applies it' git am -q "$T"/patches/*
+is 'and restores the file' "$(git brevis pointer sub/m.safetensors)" "$(git cat-file blob HEAD:sub/m.safetensors)"
+must git checkout -q main
+
 # ---- objects that are not here -------------------------------------------------------------------
 
 new_remote "$T/remote"

@@ -7,7 +7,7 @@
 
 # Scripts of what people do, over remotes that need no server of this system.
 NEWER_GIT_SCRIPTS="journey_file_remote repository_shapes filter_rules status_clean hooks heal store_directory
-	field_files field_transfers"
+	field_files field_transfers install merge"
 
 # The tests, as tests/run names them.
 newer_git_tests()

@@ -93,6 +93,7 @@ reader()
 {
 	local reader inventory verb
 	must chmod 755 "$T"
+	must chmod 1777 "$TMPDIR" # git needs it to show what textconv makes
 	must chown -R root:root others
 	must chmod -R a+rX,go-w others home
 	must mkdir readers-tree

@@ -47,7 +47,9 @@ static int write_copy(const struct guard_copy *g)
 
 	if (fd >= 0 && close(fd) != 0)
 		rc = -1;
-	return rc < 0 ? report_error("%s: cannot write it: %s", g->path, strerror(errno)) : 0;
+	return rc < 0 ? report_error("%s: cannot write it: %s; make room there", g->path,
+				     strerror(errno))
+		      : 0;
 }
 
 static int read_copy(struct guard_copy *g)
@@ -67,7 +69,9 @@ static int read_copy(struct guard_copy *g)
 	}
 	if (fd >= 0)
 		close(fd);
-	return n < 0 ? report_error("%s: cannot read it: %s", g->path, strerror(errno)) : 0;
+	return n < 0 ? report_error("%s: cannot read it: %s; check the disk", g->path,
+				    strerror(errno))
+		     : 0;
 }
 
 static int guard_begin(struct migrate *m, struct guard_copy *g)
@@ -77,7 +81,9 @@ static int guard_begin(struct migrate *m, struct guard_copy *g)
 	*g = (struct guard_copy){.slot = -1, .add = m->options->to == MIGRATE_BREVIS};
 	g->edit.path = strdup(GUARD_FILE);
 	if (!g->edit.path || proposal_scratch(m->proposal, &g->path) < 0)
-		return report_error("cannot make a temporary file: %s", strerror(errno));
+		return report_error("cannot make a temporary file in %s/tmp: %s; make that a "
+				    "directory that can be written",
+				    repository_lfs_dir(m->ws->repository), strerror(errno));
 	g->slot = interrupt_guard_file(g->path);
 	rc = proposal_load(m->proposal, &g->edit);
 	return rc == 0 && !g->edit.is_new ? write_copy(g) : rc;

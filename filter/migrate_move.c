@@ -223,7 +223,7 @@ static int read_blob(const struct migrate_file *file, brevis_write_fn write, voi
 	int rc;
 
 	if (process_start(&child, argv, NULL) < 0)
-		return report_error("cannot run git: %s", strerror(errno));
+		return report_error("cannot run git: %s; see that it is in PATH", strerror(errno));
 	stream_enlarge_pipe(child.out);
 	rc = stream_read(child.out, write, ctx);
 	if (process_finish(&child) != 0 || rc < 0)
@@ -331,7 +331,8 @@ static int to_raw(struct migrate *m, struct migrate_file *file)
 	int rc;
 
 	if (fd < 0)
-		return report_error("cannot make a temporary file in %s/tmp: %s",
+		return report_error("cannot make a temporary file in %s/tmp: %s; make that a "
+				    "directory that can be written",
 				    repository_lfs_dir(m->ws->repository), strerror(errno));
 	rc = read_content(m, file, stream_write, &fd);
 	if (rc == 0)

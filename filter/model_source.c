@@ -77,8 +77,8 @@ static int take_file(struct model_source *source, const struct workspace *ws, in
 	if (bytes->size >= sizeof(head))
 		return 0;
 	if (bytes->read_at(bytes->ctx, head, (size_t)bytes->size, 0) != 0)
-		return report_error("cannot read %s: %s", source->label,
-				    strerror(source->file.failure));
+		return report_error("cannot read %s: %s; check the disk and try again",
+				    source->label, strerror(source->file.failure));
 	if (!pointer_parse(head, (size_t)bytes->size, &source->pointer))
 		return 0;
 	source->has_pointer = true;
@@ -178,14 +178,14 @@ static int copy_blob(const struct model_source *source, const char *hex, int fd)
 	int rc;
 
 	if (process_start(&git, argv, NULL) != 0)
-		return report_error("cannot run git: %s", strerror(errno));
+		return report_error("cannot run git: %s; see that it is in PATH", strerror(errno));
 	rc = stream_read(git.out, stream_write, &fd);
 	if (rc != 0)
 		report_error("%s cannot be copied to where objects are kept: %s; make room there",
 			     source->label, strerror(errno));
 	/* What git says itself when it fails it has said on stderr. */
 	if (process_finish(&git) != 0 && rc == 0)
-		rc = report_error("%s: git cannot read it", source->label);
+		rc = report_error("%s: git cannot read it; `git fsck` may say why", source->label);
 	return rc == 0 ? 0 : -1;
 }
 
@@ -206,7 +206,8 @@ int model_source_blob(struct model_source *source, const struct workspace *ws, c
 	}
 	fd = make_room(ws, size);
 	if (fd < 0) {
-		report_error("%s: cannot make a temporary file beside the objects: %s",
+		report_error("%s: cannot make a temporary file beside the objects: %s; make that "
+			     "directory writable",
 			     source->label, strerror(errno));
 		goto out;
 	}

@@ -83,7 +83,8 @@ static int read_work_file(const char *top, const char *path, struct buffer *byte
 	if (fd >= 0)
 		close(fd);
 	return n < 0 || buffer_failed(bytes)
-		       ? report_error("%s: cannot read it: %s", path, strerror(errno))
+		       ? report_error("%s: cannot read it: %s; make it a file that can be read",
+				      path, strerror(errno))
 		       : 0;
 }
 
@@ -209,7 +210,7 @@ static int lock_branch(struct effect *e, const char *commit)
 	if (strcmp(head, e->p->head) != 0)
 		return report_error("HEAD has moved meanwhile; nothing was changed; try again");
 	if (process_start(&e->ref, argv, NULL) < 0)
-		return report_error("cannot run git: %s", strerror(errno));
+		return report_error("cannot run git: %s; see that it is in PATH", strerror(errno));
 	snprintf(update, sizeof(update), "update HEAD %s %s\nprepare\n", commit, head);
 	if (tell_ref(e, "start\n", "start: ok") && tell_ref(e, update, "prepare: ok"))
 		return 0;
@@ -309,11 +310,14 @@ static int put_in_place(struct effect *e)
 
 	e->before = open(path, O_RDONLY | O_CLOEXEC);
 	if (e->before < 0)
-		return report_error("%s: cannot read the index: %s", path, strerror(errno));
+		return report_error(
+			"%s: cannot read the index: %s; nothing was changed; make it readable",
+			path, strerror(errno));
 	if (put_files_in_place(e) < 0)
 		return -1;
 	if (rename(e->lock, path) != 0)
-		return report_error("%s: cannot replace the index: %s", path, strerror(errno));
+		return report_error("%s: cannot replace the index: %s; make its directory writable",
+				    path, strerror(errno));
 	e->is_locked = false;
 	return 0;
 }

@@ -220,8 +220,9 @@ int repository_each_change(struct repository *repository, const char *const *rev
 	if (!git)
 		return -1;
 	if (git_repository_odb(&w.odb, git) < 0)
-		return report_error("cannot read the objects of the repository: %s",
-				    libgit2_reason());
+		return report_error(
+			"cannot read the objects of the repository: %s; `git fsck` may say more",
+			libgit2_reason());
 	rc = log_history(repository, revisions, pathspecs, count, &text);
 	if (rc == 0)
 		rc = take_history(&w, (char *)text.data, (const char *)text.data + text.size);

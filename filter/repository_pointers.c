@@ -185,8 +185,9 @@ int repository_each_pointer(struct repository *repository, const char *revision,
 	if (!git)
 		return -1;
 	if (git_repository_odb(&odb, git) < 0)
-		return report_error("cannot read the objects of the repository: %s",
-				    libgit2_reason());
+		return report_error(
+			"cannot read the objects of the repository: %s; `git fsck` may say more",
+			libgit2_reason());
 	rc = revision ? list_revision(repository, revision, &text)
 		      : list_everything(repository, &text);
 	buffer_u8(&text, 0);

@@ -62,7 +62,7 @@ int proposal_read_head(const struct repository *repository, char head[BLOB_HEX_S
 					 "HEAD names no commit");
 
 	if (rc == 0 && text.size <= BLOB_HEX_SIZE)
-		rc = report_error("HEAD names no commit");
+		rc = report_error("HEAD names no commit; make one first");
 	if (rc == 0) {
 		memcpy(head, text.data, BLOB_HEX_SIZE);
 		head[BLOB_HEX_SIZE] = 0;
@@ -101,8 +101,9 @@ int proposal_begin(struct repository *repository, struct proposal **out)
 		p->repository = repository;
 	if (!p || repository_scratch_name(repository, &p->index) < 0 ||
 	    asprintf(&p->index_lock, "%s.lock", p->index) < 0) {
-		report_error("cannot make a temporary file in %s/tmp: %s", repository->lfs_dir,
-			     strerror(errno));
+		report_error("cannot make a temporary file in %s/tmp: %s; make that a directory "
+			     "that can be written",
+			     repository->lfs_dir, strerror(errno));
 		free(p ? p->index : NULL);
 		free(p);
 		return -1;
@@ -314,7 +315,8 @@ int proposal_each(struct proposal *p, const bool *wanted,
 	int rc;
 
 	if (!git || git_repository_odb(&odb, git) < 0)
-		return report_error("cannot read the objects of the repository");
+		return report_error(
+			"cannot read the objects of the repository; `git fsck` may say why");
 	rc = repository_list_files(p->repository, p->index, NULL, 0, &list);
 	found = (const struct found_file *)(const void *)list.files.data;
 	path = (const char *)list.paths.data;

@@ -66,7 +66,9 @@ static int open_directory(struct export *e, const char *name)
 				    name);
 	e->dir = realpath(name, NULL);
 	e->restore.top = e->dir;
-	return e->dir ? 0 : report_error("%s: %s", name, strerror(errno));
+	return e->dir ? 0
+		      : report_error("%s: cannot be found: %s; choose another directory", name,
+				     strerror(errno));
 }
 
 /* ---- the files ------------------------------------------------------------------------------- */
@@ -163,7 +165,7 @@ static int run(struct export *e, const char *name)
 
 	if (!repository_is_commit(e->ws->repository, e->revision) &&
 	    !repository_is_revision(e->ws->repository, e->revision)) {
-		report_error("there is no commit yet whose files could be written");
+		report_error("there is no commit yet whose files could be written; make one first");
 		goto out;
 	}
 	if (repository_list_paths(e->ws->repository, e->revision, e->paths, e->count, &all) < 0 ||

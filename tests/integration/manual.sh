@@ -79,6 +79,11 @@ for verb in $verbs; do
 	is "$verb: the page has the options of -h" "$(options_of_page "git-brevis-$verb.1")" "$(options_of_verb "$verb" | sort -u)"
 done
 
+# Exit status 1, which not all verbs have, is in git-brevis(1) and in the pages, or in none.
+sed -n '/^\.Sh EXIT STATUS/,/^\.It 128/s/^\.Xr git-brevis-\([a-z-]*\) 1.*/\1/p' "$PAGES/git-brevis.1" >"$T/said"
+is 'git-brevis(1) has the verbs that end with 1' "$(cat "$T/said")" \
+	"$(cd "$PAGES" && grep -lx '\.It 1' git-brevis-*.1 | sed 's/^git-brevis-\(.*\)\.1$/\1/')"
+
 # ---- settings --------------------------------------------------------------------------------------
 
 # Keys as the program has them, but for those that it only sets for a git that it runs (KEY=VALUE).

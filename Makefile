@@ -12,7 +12,7 @@ MANDIR     ?= $(DATADIR)/man
 DOCDIR     ?= $(DATADIR)/doc/git-brevis
 BASHCOMPDIR ?= $(DATADIR)/bash-completion/completions
 ZSHCOMPDIR ?= $(DATADIR)/zsh/site-functions
-FISHCOMPDIR ?= $(DATADIR)/fish/vendor_completions.d
+FISHCONFDIR ?= $(DATADIR)/fish/vendor_conf.d
 
 BUILD    ?= build
 DISTDIR  ?= $(BUILD)
@@ -163,7 +163,7 @@ check-newer-git:
 
 PLACES = DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" BINDIR="$(BINDIR)" LIBDIR="$(LIBDIR)" \
 	INCLUDEDIR="$(INCLUDEDIR)" MANDIR="$(MANDIR)" DOCDIR="$(DOCDIR)" \
-	BASHCOMPDIR="$(BASHCOMPDIR)" ZSHCOMPDIR="$(ZSHCOMPDIR)" FISHCOMPDIR="$(FISHCOMPDIR)" \
+	BASHCOMPDIR="$(BASHCOMPDIR)" ZSHCOMPDIR="$(ZSHCOMPDIR)" FISHCONFDIR="$(FISHCONFDIR)" \
 	BUILD="$(BUILD)" VERSION="$(VERSION)" SONAME="$(SONAME)" STRIP="$(STRIP)"
 
 .PHONY: install install-strip uninstall
@@ -199,7 +199,7 @@ help:
 	@echo "make check-newer-git  run some of them with a newer git and git-lfs, which it gets"
 	@echo "make install        install it below PREFIX ($(PREFIX)), within DESTDIR if that is set;"
 	@echo "                    BINDIR, LIBDIR, INCLUDEDIR, DATADIR, MANDIR, DOCDIR, BASHCOMPDIR,"
-	@echo "                    ZSHCOMPDIR and FISHCOMPDIR may be set, too"
+	@echo "                    ZSHCOMPDIR and FISHCONFDIR may be set, too"
 	@echo "make install-strip  the same, without what only debuggers need"
 	@echo "make uninstall      remove it from there"
 	@echo "make dist           pack the sources of the last commit into $(DISTDIR)"

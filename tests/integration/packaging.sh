@@ -36,7 +36,7 @@ is 'and every page of the manual' "$(find "$others/share/man" -name '*brevis*.[1
 is 'which man finds beside the program' \
 	"$(env -u MANPATH PATH="$others/bin:$PATH" man -w git-brevis)" "$others/share/man/man1/git-brevis.1"
 for file in share/bash-completion/completions/git-brevis share/zsh/site-functions/_git-brevis \
-	share/fish/vendor_completions.d/git-brevis.fish lib/libbrevis.so include/brevis.h \
+	share/fish/vendor_conf.d/git-brevis.fish lib/libbrevis.so include/brevis.h \
 	share/doc/git-brevis/LICENSE; do
 	check "$file" test -s "$others/$file"
 done

@@ -29,7 +29,7 @@ decoders()
 # ---- what the encoder makes -----------------------------------------------------------------------
 
 must mkdir "$T/files" "$T/archives"
-must "$TOP/scripts/edge-files" --seed "$SEED" --count 160 "$T/files"
+must "$TOP/scripts/edge-files" --seed "$SEED" --count 100 "$T/files"
 rm "$T/files/manifest.json"
 must "$PYTHON" "$SUPPORT/structured_tensors.py" "$T/files" "$SEED"
 cp "$TOP"/tests/corpus/*.safetensors "$T/files/"
@@ -90,7 +90,7 @@ decoders mutants "$T/handmade/good" "$SEED" 1500 -- 'both decoders agree on prog
 # ---- what was damaged -----------------------------------------------------------------------------
 
 must git brevis compress -f -o "$T/archive" "$DEMO"
-"$PYTHON" - "$T/archive" "$T/damaged" "$SEED" 60 <<-'END'
+"$PYTHON" - "$T/archive" "$T/damaged" "$SEED" 36 <<-'END'
 	import os, random, sys
 	data = open(sys.argv[1], "rb").read()
 	rng = random.Random(int(sys.argv[3]))

@@ -7,11 +7,13 @@
     compare_decoders.py judge ARCHIVE...             both restore the same, or both refuse
     compare_decoders.py mutants FOLDER SEED COUNT    the same for programs with a few wrong bytes, made of the good ones in FOLDER; their checksums are right
 
-`encoded` tells too which operators, which codings of literals and which numbers of lanes the archives have.
+`encoded` tells too which operators, which codings of literals and which numbers of lanes the archives have. What must be good, and mutants, are given to core-digests, which
+decodes a thousand archives while git-brevis starts ten times; both have to be in PATH.
 """
 
 import collections
 import concurrent.futures
+import hashlib
 import os
 import random
 import re
@@ -53,6 +55,21 @@ def git_brevis(path):
         return None, said.strip()
 
 
+def core(paths):
+    """The answers of the library that git-brevis is made of, in order: (digest of what it restores, why it refuses), one of them None."""
+    run = subprocess.run(["core-digests", "default", "2", "", *paths], capture_output=True, check=True)
+    lines = run.stdout.decode(errors="replace").removesuffix("\n").split("\n")
+    answers = [re.fullmatch(r'(.*): status (-?\d+) "(.*)", \d+ bytes ([0-9a-f]{64})', line) for line in lines]
+    wrong = [line for line, answer in zip(lines, answers) if not answer]
+    if wrong or [answer[1] for answer in answers] != [os.path.basename(path) for path in paths]:
+        sys.exit(f"core-digests says something else than was asked: {wrong[:3]}")
+    return [(None, answer[3] or "for no reason") if int(answer[2]) else (answer[4], None) for answer in answers]
+
+
+def digest_of(restored):
+    return None if restored is None else hashlib.sha256(restored).hexdigest()
+
+
 def together(paths):
     """The answers of both decoders for each path, in order: (path, reference's, git-brevis's). The latter runs in other processes anyway."""
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -62,7 +79,9 @@ def together(paths):
 
 def shown(answer):
     restored, reason = answer
-    return f"refuses it ({reason})" if reason else f"restores {len(restored)} bytes {restored[:200]!r}"
+    if reason:
+        return f"refuses it ({reason})"
+    return f"restores {len(restored)} bytes {restored[:200]!r}" if isinstance(restored, bytes) else f"restores what has the SHA-256 {restored}"
 
 
 def disagreement(name, theirs, ours):
@@ -75,10 +94,11 @@ def archives_in(folder):
 
 def handmade(folder):
     count = 0
-    for path, theirs, ours in together(archives_in(f"{folder}/good")):
+    good = archives_in(f"{folder}/good")
+    for path, ours in zip(good, core(good)):
         count += 1
-        expected = content(path.removesuffix(".brevis"))
-        if theirs[0] != expected or ours[0] != expected:
+        theirs, expected = reference(content(path)), content(path.removesuffix(".brevis"))
+        if theirs[0] != expected or ours[0] != digest_of(expected):
             disagreement(path, theirs, ours)
     for path, theirs, ours in together(archives_in(f"{folder}/bad")):
         count += 1
@@ -184,12 +204,14 @@ def mutants(folder, seed, count):
     programs = [program for program in map(first_program, map(content, archives_in(folder))) if program]
     with tempfile.TemporaryDirectory() as out:
         for i in range(int(count)):
-            with open(f"{out}/{i}", "wb") as file:
+            with open(f"{out}/{i}.brevis", "wb") as file:
                 file.write(mutant(rng, *rng.choice(programs)))
-        for path, theirs, ours in together([f"{out}/{i}" for i in range(int(count))]):
+        paths = [f"{out}/{i}.brevis" for i in range(int(count))]
+        for path, ours in zip(paths, core(paths)):
+            theirs = reference(content(path))
             refused += theirs[1] is not None
-            # What the reference refuses has a checksum of nothing: that must not be what git-brevis finds wrong.
-            if theirs[0] != ours[0] or ours[1] and "checksum" in ours[1] and "checksum" not in theirs[1]:
+            # What the reference refuses has a checksum of nothing: that must not be what the library finds wrong.
+            if digest_of(theirs[0]) != ours[0] or ours[1] and "checksum" in ours[1] and "checksum" not in theirs[1]:
                 disagreement(content(path).hex(), theirs, ours)
     print(f"{refused} of {count} mutants refused")
 

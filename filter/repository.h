@@ -190,12 +190,13 @@ int repository_each_change(struct repository *repository, const char *const *rev
 			   void *ctx);
 
 /**
- * Calls each for every pointer among the files of a commit (revision names one), or with revision
- * NULL among all that git keeps: what the refs, reflogs, stashes and indexes of all worktrees
- * reach, what was fetched last, and what a merge or rebase that is under way would go on with.
- * Attributes do not matter. A blob is told once, with one of its paths ("" if none is known).
- * *missing counts objects that could not be looked at: a partial clone lacks them, or they are
- * damaged. Stops when each returns nonzero and returns that; -1 after reporting a failure.
+ * Calls each for every pointer among the files of a commit (revision names one) or those that are
+ * new in a range ("A..B"), or with revision NULL among all that git keeps: what the refs, reflogs,
+ * stashes and indexes of all worktrees reach, what was fetched last, and what a merge or rebase
+ * that is under way would go on with. Attributes do not matter. A blob is told once, with one of
+ * its paths ("" if none is known). *missing counts objects that could not be looked at: a partial
+ * clone lacks them, or they are damaged. Stops when each returns nonzero and returns that; -1 after
+ * reporting a failure.
  */
 int repository_each_pointer(struct repository *repository, const char *revision,
 			    int (*each)(void *ctx, const char *path, const struct pointer *pointer),

@@ -123,6 +123,7 @@ static int list_everything(const struct repository *repository, struct buffer *t
 	return rc;
 }
 
+/* Of a range git walks the history all the same. */
 static int list_revision(const struct repository *repository, const char *revision,
 			 struct buffer *text)
 {

@@ -12,6 +12,7 @@
 #include "filter/report.h"
 #include "filter/subject.h"
 #include "filter/text.h"
+#include "filter/verify_history.h"
 
 /* Checks the object's bytes against its name. */
 static int check_name(const struct subject *subject, const char *name)
@@ -138,27 +139,40 @@ static int verify_all(const struct workspace *ws, char **names, int count, bool 
 	return json && json_end(json) < 0 ? report_error("out of memory") : bad;
 }
 
+static int verify_files(const struct workspace *ws, char **names, int count, bool as_json)
+{
+	int bad = verify_all(ws, names, count, as_json);
+
+	return bad < 0 ? EXIT_FATAL : bad ? EXIT_FOUND : EXIT_DONE;
+}
+
 int verb_verify(const struct command *self, int argc, char **argv)
 {
 	struct progress_choice progress = {.on = false};
 	bool json = false;
+	bool all = false;
 	const struct option_spec options[] = {
+		{.letter = 'a',
+		 .name = "all",
+		 .flag = &all,
+		 .help = "prove all that the repository keeps: every ref, reflog, stash and index"},
 		{.name = "json", .flag = &json, .help = "write JSON, sizes in bytes"},
 		PROGRESS_OPTIONS(progress),
 		{0}};
 	struct workspace ws;
-	int bad;
 	int code;
 
 	argc = options_parse(self, argc, argv, options, &code);
 	if (argc < 0)
 		return code;
-	if (argc == 0)
+	if (all && argc)
 		return command_usage(self, 0);
 	progress_choose(&progress);
-	if (workspace_open_if_any(&ws) != 0)
+	/* What names no file is in a repository. */
+	if ((argc ? workspace_open_if_any(&ws) : workspace_open(&ws)) != 0)
 		return EXIT_FATAL;
-	bad = verify_all(&ws, argv, argc, json);
+	code = verify_means_history(&ws, argv, argc) ? verify_history(&ws, argv, argc, all, json)
+						     : verify_files(&ws, argv, argc, json);
 	workspace_close(&ws);
-	return bad < 0 ? EXIT_FATAL : bad ? EXIT_FOUND : EXIT_DONE;
+	return code;
 }

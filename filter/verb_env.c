@@ -126,6 +126,9 @@ static void print_settings(const struct workspace *ws)
 	printf("brevis.autocheckout=%s\n",
 	       repository_config_bool(ws->repository, "brevis.autocheckout", false) ? "true"
 										    : "false");
+	printf("brevis.mergeTensors=%s\n",
+	       repository_config_bool(ws->repository, "brevis.mergeTensors", false) ? "true"
+										    : "false");
 	printf("brevis.allowIncompletePush=%s\n",
 	       repository_config_bool(ws->repository, "brevis.allowIncompletePush", false)
 		       ? "true"

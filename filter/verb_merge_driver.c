@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "filter/command.h"
+#include "filter/git_run.h"
 #include "filter/lfs.h"
 #include "filter/merge_tensors.h"
 #include "filter/options.h"
@@ -242,6 +243,27 @@ static int merge(struct merge *m)
 	return m->by_tensors ? merge_by_tensors(m) : conflict(m, "both sides changed it");
 }
 
+/* Files that git reads itself are text and no pointers, whatever pattern matches them. */
+static int merge_text(const struct merge *m, const char *marker_size)
+{
+	const char *args[] = {
+		"merge-file", "--marker-size", marker_size, "-L", "ours", "-L", "base",
+		"-L",         "theirs",        "--",        NULL, NULL,   NULL, NULL};
+	struct buffer errors = BUFFER_INIT;
+	int rc;
+
+	args[10] = m->sides[MERGE_OURS].file;
+	args[11] = m->sides[MERGE_BASE].file;
+	args[12] = m->sides[MERGE_THEIRS].file;
+	rc = git_run(&(struct git_run){.args = args, .errors = &errors});
+	/* It exits with the number of conflicts, which are in the file now. */
+	if (rc > 127)
+		report_error("%s: git cannot merge it: %s; ours is kept", m->path,
+			     git_errors_line(&errors));
+	buffer_release(&errors);
+	return rc == 0 ? EXIT_DONE : rc > 0 && rc < 128 ? EXIT_FOUND : EXIT_FATAL;
+}
+
 /* How many of the words are options. What comes behind them are git's names: a path may begin with
  * a dash. */
 static int leading_options(int argc, char **argv)
@@ -280,7 +302,7 @@ int verb_merge_driver(const struct command *self, int argc, char **argv)
 	m.sides[MERGE_THEIRS] = (struct merge_side){.title = "theirs", .file = names[2]};
 	m.by_tensors =
 		tensors || repository_config_bool(ws.repository, "brevis.mergeTensors", false);
-	code = merge(&m);
+	code = path_is_left_alone(m.path) ? merge_text(&m, names[3]) : merge(&m);
 	workspace_close(&ws);
 	return code;
 }

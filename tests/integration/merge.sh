@@ -63,6 +63,12 @@ model both.safetensors a=11 b=22 c=3 @format=pt
 two_sides plain
 run git -C plain merge side
 in_conflict 'merge' plain 'both sides changed it'
+run git -C plain checkout -m -- $NAME
+exits 0 'checkout -m merges it again'
+contains 'and says the same' "$T/err" "$NAME: conflict"
+in_dir plain run git brevis diff :2:$NAME :3:$NAME
+exits 1 'what it says compares them'
+is 'tensor by tensor' "$(grep -c '^  ~ [ab]  F32' "$T/out")" 2
 check 'checkout --theirs takes the other' git -C plain checkout -q --theirs -- "$NAME"
 same_bytes 'which is theirs' plain/$NAME theirs.safetensors
 must git -C plain add "$NAME"
@@ -221,6 +227,25 @@ same_bytes 'this one' "names/in here/$odd" both.safetensors
 same_bytes 'and that one' names/--tensors.safetensors both.safetensors
 is 'nothing of them was run' "$(find names "$T/home" -name pwned)" ''
 is_clean 'all is clean' names
+
+# What git reads itself is merged as text, whatever pattern matches it.
+must git init -q texts
+printf '* filter=brevis merge=brevis -text\n' >texts/.gitattributes
+printf '%s\n' 1 2 3 4 5 6 7 >texts/.gitignore
+commit_all texts base
+must git -C texts checkout -qb side
+must sed -i 's/1/one/' texts/.gitignore
+commit_all texts side
+must git -C texts checkout -q main
+must sed -i 's/7/seven/' texts/.gitignore
+commit_all texts main
+run git -C texts merge -q --no-edit side
+is 'a .gitignore is merged as text' "$RC $(xargs <texts/.gitignore)" '0 one 2 3 4 5 6 seven'
+must git -C texts reset -q --hard HEAD^
+must sed -i 's/1/eins/' texts/.gitignore
+commit_all texts 'main again'
+run git -C texts merge -q --no-edit side
+is 'with conflict markers' "$RC $(grep -cE '^(<{7} ours|={7}|>{7} theirs)$' texts/.gitignore)" '1 3'
 
 # ---- nothing is converted ----
 

@@ -106,6 +106,11 @@ merged 'the strategy "recursive"' plain
 must git -C plain checkout -q --detach ours
 run git -C plain rebase -q side
 merged 'rebase' plain
+run git -C plain rebase -q --apply side
+merged 'rebase --apply' plain
+must git -C plain format-patch -q -o "$T/patches" side^..side
+run git -C plain am -q -3 "$T"/patches/*.patch
+merged 'am -3' plain
 run git -C plain rebase -q --root --onto side ours
 merged 'rebase --root' plain
 must git -C plain checkout -q main

@@ -215,10 +215,21 @@ int migrate_recheck(void *ctx)
 
 /* ---- the content ----------------------------------------------------------------------------- */
 
-/* git streams a blob, whatever its size. */
+/* git streams a blob that is large, and not stored as a difference; of its pack it has a part in
+ * memory. */
 static int read_blob(const struct migrate_file *file, brevis_write_fn write, void *ctx)
 {
-	const char *argv[] = {"git", "cat-file", "blob", file->blob, NULL};
+	const char *argv[] = {"git",
+			      "-c",
+			      "core.bigFileThreshold=16m",
+			      "-c",
+			      "core.packedGitWindowSize=16m",
+			      "-c",
+			      "core.packedGitLimit=64m",
+			      "cat-file",
+			      "blob",
+			      file->blob,
+			      NULL};
 	struct process child;
 	int rc;
 

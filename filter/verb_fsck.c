@@ -13,6 +13,7 @@
 #include "filter/options.h"
 #include "filter/progress.h"
 #include "filter/report.h"
+#include "filter/shared_mode.h"
 #include "filter/stream.h"
 #include "filter/text.h"
 
@@ -148,7 +149,7 @@ static char *set_aside(const struct fsck *f, const struct pointer *pointer)
 		report_error("out of memory");
 		goto out;
 	}
-	if (mkdir(dir, 0777) != 0 && errno != EEXIST) {
+	if (shared_mkdir(dir) != 0 && errno != EEXIST) {
 		report_error("%s: cannot make the directory: %s; make that above it writable", dir,
 			     strerror(errno));
 	} else if (rename(from, to) != 0) {

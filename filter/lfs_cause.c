@@ -101,7 +101,9 @@ bool lfs_cause(char *text, const char *oid, char *out, size_t size)
 
 bool lfs_cause_is_dark(const char *cause)
 {
-	return strcmp(cause, unsaid) == 0 || strcmp(cause, "EOF") == 0;
+	/* Some git-lfs say instead of "EOF" that an agent could not make its directory. */
+	return strcmp(cause, unsaid) == 0 || strcmp(cause, "EOF") == 0 ||
+	       strstr(cause, "] error creating handler: mkdir ");
 }
 
 const char *lfs_remedy(const char *cause)

@@ -14,7 +14,8 @@
  */
 bool lfs_cause(char *text, const char *oid, char *out, size_t size);
 
-/** True if a cause that lfs_cause found explains nothing. */
+/** True if a cause that lfs_cause found explains nothing, or is of this machine and not in words of
+ * ours. */
 bool lfs_cause_is_dark(const char *cause);
 
 /** What a user can do about a cause that lfs_cause found, as the end of its line. */

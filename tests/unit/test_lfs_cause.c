@@ -47,6 +47,19 @@ static void test_causes(void **state)
 	       "Post \"http://127.0.0.1:1/x\": connection refused", true);
 }
 
+static void test_dark(void **state)
+{
+	(void)state;
+	assert_true(lfs_cause_is_dark("EOF"));
+	assert_true(lfs_cause_is_dark("git-lfs does not say why"));
+	assert_true(lfs_cause_is_dark(
+		"error initializing custom adapter \"lfs-standalone-file\" worker "
+		"0: [0] error creating handler: mkdir /r/.git/lfs/tmp/x: "
+		"permission denied"));
+	assert_false(lfs_cause_is_dark("the remote does not have it"));
+	assert_false(lfs_cause_is_dark("error creating handler: permission denied"));
+}
+
 static void test_other_output(void **state)
 {
 	(void)state;
@@ -101,9 +114,8 @@ static void test_long_cause(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_causes),
-		cmocka_unit_test(test_other_output),
-		cmocka_unit_test(test_remedies),
+		cmocka_unit_test(test_causes),       cmocka_unit_test(test_dark),
+		cmocka_unit_test(test_other_output), cmocka_unit_test(test_remedies),
 		cmocka_unit_test(test_long_cause),
 	};
 

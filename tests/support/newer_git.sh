@@ -8,7 +8,8 @@
 # Scripts of what people do, over remotes that need no server of this system.
 NEWER_GIT_SCRIPTS="migrate bad_input shapes_settings shapes_variables shapes_clones shapes_places history_worktree
 	history_commits history_tracking merge names attributes beside_git_lfs repository_shapes hooks install
-	filter_rules heal status_clean field_files field_transfers journey_file_remote store_directory"
+	diff fsck faults filter_rules heal status_clean field_files field_transfers journey_file_remote
+	store_directory"
 
 # The tests, as tests/run names them.
 newer_git_tests()

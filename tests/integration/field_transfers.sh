@@ -38,6 +38,23 @@ exits 0 'and verify has nothing to find'
 check 'a clone is complete' git clone -q -b fresh work.git clone
 same_bytes 'with every byte' clone/models/demo.safetensors "$DEMO"
 
+# ---- clones that want little -------------------------------------------------------------------------
+
+# Nothing is brought of what is not in the work tree. git-lfs's prune may die of a blob that is not here;
+# whatever it does, all is in order afterwards.
+must git -C work.git config uploadpack.allowFilter true
+must git clone -q --filter=blob:none --sparse "file://$T/work.git" little
+must git -C little sparse-checkout set models
+in_dir little check 'git brevis pull in a sparse and partial clone' git brevis pull
+same_bytes 'brings what is wanted' little/models/demo.safetensors "$DEMO"
+check 'and not the object of another directory' test ! -e "$(object_path "$T/little" "$(lfs_oid work stock/model.safetensors)")"
+in_dir little run git lfs prune
+note "git lfs prune in a partial clone: exit code $RC"
+in_dir little check 'pull after git lfs prune' git brevis pull
+in_dir little run git brevis fsck
+exits 0 'all is in order'
+is_clean 'and clean' little
+
 # ---- disks of their own -------------------------------------------------------------------------------
 
 # The objects of a clone on one file system, those of the store on another, and no usual place for

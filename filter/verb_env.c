@@ -108,31 +108,30 @@ static void print_places(const struct repository *repository)
 	printf("CacheDir=%s/brevis\n", repository_lfs_dir(repository));
 }
 
+static void print_bool(const struct workspace *ws, const char *key)
+{
+	printf("%s=%s\n", key,
+	       repository_config_bool(ws->repository, key, false) ? "true" : "false");
+}
+
 static void print_settings(const struct workspace *ws)
 {
 	static const char *const names[] = {"GIT_BREVIS_THREADS",     "GIT_BREVIS_PRESET",
 					    "GIT_BREVIS_SKIP_SMUDGE", "GIT_LFS_SKIP_SMUDGE",
+					    "GIT_BREVIS_PROGRESS",    "GIT_LFS_FORCE_PROGRESS",
 					    "GIT_BREVIS_TRACE",       "BREVIS_KERNELS"};
+	bool skip = repository_config_bool(ws->repository, "brevis.skipSmudge", false);
 
 	printf("\nbrevis.threads=%u%s\n", ws->threads, ws->threads ? "" : " (one per processor)");
 	printf("brevis.preset=%s\n", preset_name(ws->preset));
 	printf("brevis.reuse=%s\n", ws->reuse ? "true" : "false");
 	printf("brevis.fsync: new objects are %s\n",
 	       sync_policy_name(sync_policy_read(ws->repository)));
-	printf("brevis.skipSmudge=%s (in force: %s)\n",
-	       repository_config_bool(ws->repository, "brevis.skipSmudge", false) ? "true"
-										  : "false",
+	printf("brevis.skipSmudge=%s (in force: %s)\n", skip ? "true" : "false",
 	       smudge_is_skipped(ws) ? "pointers stay in the work tree" : "files are restored");
-	printf("brevis.autocheckout=%s\n",
-	       repository_config_bool(ws->repository, "brevis.autocheckout", false) ? "true"
-										    : "false");
-	printf("brevis.mergeTensors=%s\n",
-	       repository_config_bool(ws->repository, "brevis.mergeTensors", false) ? "true"
-										    : "false");
-	printf("brevis.allowIncompletePush=%s\n",
-	       repository_config_bool(ws->repository, "brevis.allowIncompletePush", false)
-		       ? "true"
-		       : "false");
+	print_bool(ws, "brevis.autocheckout");
+	print_bool(ws, "brevis.mergeTensors");
+	print_bool(ws, "brevis.allowIncompletePush");
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (getenv(names[i]))
 			printf("%s=%s\n", names[i], getenv(names[i]));

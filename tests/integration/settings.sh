@@ -70,6 +70,19 @@ is 'a number that is none is not used' "$(threads_with -1)" '0 (one per processo
 contains 'and is told' "$T/err" 'brevis.threads is not a number from 0 to'
 git -C work config --unset brevis.threads
 
+# ---- env tells of all of them ----------------------------------------------------------------------
+
+for key in autocheckout mergeTensors allowIncompletePush skipSmudge; do
+	git -C work brevis env >"$T/env"
+	check "env: brevis.$key" grep -q "^brevis.$key=false" "$T/env"
+	git -C work -c "brevis.$key=true" brevis env >"$T/env"
+	check "env: brevis.$key=true" grep -q "^brevis.$key=true" "$T/env"
+done
+for variable in GIT_BREVIS_THREADS=1 GIT_BREVIS_SKIP_SMUDGE=1 GIT_BREVIS_PROGRESS=0 GIT_BREVIS_TRACE=0; do
+	env "$variable" git -C work brevis env >"$T/env"
+	check "env: $variable" grep -qx "$variable" "$T/env"
+done
+
 # ---- pushes that lack objects ----------------------------------------------------------------------
 
 new_remote other.git

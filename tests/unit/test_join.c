@@ -13,6 +13,7 @@
 #include "core/program/execute.h"
 #include "core/program/execution.h"
 #include "tests/unit/guarded.h"
+#include "tests/unit/share.h"
 
 /* ---- random programs ------------------------------------------------------------------------- */
 
@@ -273,7 +274,7 @@ static void test_joins(void **state)
 
 	(void)state;
 	joins = others = escapes = 0;
-	for (round = 0; round < 1500; round++) {
+	for (round = 0; round < rounds(1500); round++) {
 		struct buffer bytes = BUFFER_INIT;
 		unsigned width = round % 2 ? 16 : 32;
 		size_t count = random_count();
@@ -282,9 +283,9 @@ static void test_joins(void **state)
 		assert_int_equal(check_both(&bytes, width, count), BREVIS_OK);
 		buffer_release(&bytes);
 	}
-	assert_true(joins > 600);
-	assert_true(others > 100);
-	assert_true(escapes > 200);
+	assert_true(joins > rounds(600));
+	assert_true(others > rounds(100));
+	assert_true(escapes > rounds(200));
 }
 
 static void test_damaged_joins(void **state)
@@ -293,7 +294,7 @@ static void test_damaged_joins(void **state)
 
 	(void)state;
 	passed = failed = 0;
-	for (round = 0; round < 3000; round++) {
+	for (round = 0; round < rounds(3000); round++) {
 		struct buffer bytes = BUFFER_INIT;
 		unsigned width = round % 2 ? 16 : 32;
 		unsigned damage = 1 + (unsigned)random_below(3);
@@ -308,8 +309,8 @@ static void test_damaged_joins(void **state)
 			passed++;
 		buffer_release(&bytes);
 	}
-	assert_true(passed > 300);
-	assert_true(failed > 300);
+	assert_true(passed > rounds(300));
+	assert_true(failed > rounds(300));
 }
 
 /* So many words that their codes have 64 lanes, whole and damaged. */
@@ -319,7 +320,7 @@ static void test_large_joins(void **state)
 
 	(void)state;
 	at_once = passed = failed = 0;
-	for (round = 0; round < 300; round++) {
+	for (round = 0; round < rounds(300); round++) {
 		struct buffer bytes = BUFFER_INIT;
 		unsigned width = random_below(2) ? 16 : 32;
 		size_t count = 65536 + (size_t)random_below(9000);
@@ -337,9 +338,9 @@ static void test_large_joins(void **state)
 			fail_msg("round %u", round);
 		buffer_release(&bytes);
 	}
-	assert_true(at_once > 10);
-	assert_true(passed > 50);
-	assert_true(failed > 10);
+	assert_true(at_once > rounds(10) / 2);
+	assert_true(passed > rounds(50));
+	assert_true(failed > rounds(10) / 2);
 }
 
 /* ---- archives -------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
  * do not.
  */
 #include "tests/unit/support.h"
+#include "tests/unit/share.h"
 
 #include "core/base/digest.h"
 #include "core/compress/model.h"
@@ -130,7 +131,7 @@ static void test_floor_is_admissible(void **state)
 	unsigned round, i;
 
 	(void)state;
-	for (round = 0; round < 500; round++) {
+	for (round = 0; round < rounds(500); round++) {
 		struct prior *prior = random_prior();
 
 		for (i = 0; i < 200; i++) {
@@ -232,7 +233,7 @@ static void test_bytes(void **state)
 	unsigned round, i;
 
 	(void)state;
-	for (round = 0; round < 100; round++) {
+	for (round = 0; round < rounds(100); round++) {
 		struct prior *prior = random_prior(), *again = NULL;
 		struct buffer bytes = BUFFER_INIT, second = BUFFER_INIT;
 
@@ -348,7 +349,7 @@ static void test_random_damage(void **state)
 	unsigned round, good = 0;
 
 	(void)state;
-	for (round = 0; round < 3000; round++) {
+	for (round = 0; round < rounds(3000); round++) {
 		struct prior *prior = random_prior(), *again = NULL;
 		struct prior_context c = random_context();
 		struct buffer bytes = BUFFER_INIT;
@@ -364,7 +365,7 @@ static void test_random_damage(void **state)
 		prior_free(prior);
 		buffer_release(&bytes);
 	}
-	assert_true(good < 3000);
+	assert_true(good < round);
 }
 
 /* ---- models: a prior and a codebook in one file

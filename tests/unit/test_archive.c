@@ -122,7 +122,7 @@ static void add_record(struct growing *g, struct brevis_piece_info *info)
 	assert_int_equal(record_encode(&head, raw, &tensor, &options, &record, NULL), BREVIS_OK);
 	assert_true(record.size <= head.raw_size + RECORD_OVERHEAD_MAX);
 	*info = (struct brevis_piece_info){g->original.size, head.raw_size, record.size,
-					   g->w.records, head.kind};
+					   g->w.records,     head.kind,     head.checksum};
 	buffer_append(&g->original, raw, head.raw_size);
 	assert_int_equal(archive_writer_record(&g->w, record.data, record.size, NULL), BREVIS_OK);
 	buffer_release(&record);

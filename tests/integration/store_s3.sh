@@ -49,8 +49,8 @@ places()
 }
 
 must git lfs install
-start_kills s3 40 3
-end_kills s3 40
+start_kills s3 20 3
+end_kills s3 20
 empty_bucket
 journey
 places

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <lz4frame.h>
+#include <lzma.h>
 #include <openssl/evp.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -139,6 +140,12 @@ static int zstd_encode_9(const struct bench_input *in, struct bench_output *out,
 	return zstd_encode(in, out, 9, err);
 }
 
+static int zstd_encode_19(const struct bench_input *in, struct bench_output *out,
+			  struct brevis_error *err)
+{
+	return zstd_encode(in, out, 19, err);
+}
+
 static int zstd_decode(const struct bench_input *in, struct bench_output *out,
 		       struct brevis_error *err)
 {
@@ -147,6 +154,29 @@ static int zstd_decode(const struct bench_input *in, struct bench_output *out,
 	if (ZSTD_isError(n))
 		return fail(err, ZSTD_getErrorName(n));
 	out->size = n;
+	return 0;
+}
+
+/* ---- xz ------------------------------------------------------------------------------------- */
+
+static int xz_encode(const struct bench_input *in, struct bench_output *out,
+		     struct brevis_error *err)
+{
+	if (lzma_easy_buffer_encode(6, LZMA_CHECK_CRC64, NULL, in->data, in->size, out->data,
+				    &out->size, out->capacity) != LZMA_OK)
+		return fail(err, "lzma_easy_buffer_encode failed");
+	return 0;
+}
+
+static int xz_decode(const struct bench_input *in, struct bench_output *out,
+		     struct brevis_error *err)
+{
+	uint64_t memory = UINT64_MAX;
+	size_t used = 0;
+
+	if (lzma_stream_buffer_decode(&memory, 0, NULL, in->data, &used, in->size, out->data,
+				      &out->size, out->capacity) != LZMA_OK)
+		return fail(err, "lzma_stream_buffer_decode failed");
 	return 0;
 }
 
@@ -264,13 +294,16 @@ static int limit_sha256(const struct bench_input *in, struct bench_output *out,
 	return 0;
 }
 
-const struct bench_codec bench_codecs[BENCH_CODECS] = {
+const struct bench_codec bench_codecs[BENCH_ALL_CODECS] = {
 	[BENCH_BREVIS] = {"brevis", brevis_encode, brevis_decode},
 	[BENCH_BREVIS_CODEC] = {"brevis, codec alone", codec_encode, codec_decode},
 	[BENCH_ZSTD_3] = {"zstd -3", zstd_encode_3, zstd_decode},
 	[BENCH_ZSTD_9] = {"zstd -9", zstd_encode_9, zstd_decode},
 	[BENCH_LZ4] = {"lz4", lz4_encode, lz4_decode},
+	[BENCH_PLANES] = {"byte planes, zstd -3", bench_planes_encode, bench_planes_decode},
 	[BENCH_GZIP] = {"gzip -6", gzip_encode, gzip_decode},
 	[BENCH_MEMCPY] = {"memcpy", limit_memcpy, NULL},
 	[BENCH_SHA256] = {"SHA-256", limit_sha256, NULL},
+	[BENCH_ZSTD_19] = {"zstd -19", zstd_encode_19, zstd_decode},
+	[BENCH_XZ] = {"xz -6", xz_encode, xz_decode},
 };

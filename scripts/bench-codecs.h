@@ -39,13 +39,18 @@ enum bench_codec_number {
 	BENCH_ZSTD_3,
 	BENCH_ZSTD_9,
 	BENCH_LZ4,
+	BENCH_PLANES,
 	BENCH_GZIP,
 	BENCH_MEMCPY,
 	BENCH_SHA256,
-	BENCH_CODECS
+	BENCH_CODECS,
+	/* Those that take minutes for a large file are only used when asked for. */
+	BENCH_ZSTD_19 = BENCH_CODECS,
+	BENCH_XZ,
+	BENCH_ALL_CODECS
 };
 
-extern const struct bench_codec bench_codecs[BENCH_CODECS];
+extern const struct bench_codec bench_codecs[BENCH_ALL_CODECS];
 
 /** Bytes that no codec exceeds when it encodes size bytes. */
 size_t bench_bound(size_t size);
@@ -58,5 +63,11 @@ int bench_brevis_encode(const struct bench_input *in, struct bench_output *out, 
 			bool codec_only, struct brevis_error *err);
 int bench_brevis_decode(const struct bench_input *in, struct bench_output *out, unsigned threads,
 			bool codec_only, struct brevis_error *err);
+
+/** Each byte of a word in a plane of its own, as ZipNN does it; each plane with zstd -3. */
+int bench_planes_encode(const struct bench_input *in, struct bench_output *out,
+			struct brevis_error *err);
+int bench_planes_decode(const struct bench_input *in, struct bench_output *out,
+			struct brevis_error *err);
 
 #endif

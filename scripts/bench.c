@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * bench [--runs N] FILE...
+ * bench [--runs N] [--slow] FILE...
  * bench --speed ...
  *
  * The second form is bench-speed.c. The first prints one Markdown table per file: what each codec
- * makes of it and how fast one core does that. All
+ * makes of it and how fast one core does that; with --slow also those that take minutes. All
  * codecs run in this process one after the other, from memory to memory. Rates are bytes of the
  * original per second of processor time of the whole process, so that a codec which starts threads
  * is charged for all of them and other programs on the machine disturb less.
@@ -114,18 +114,19 @@ static int measure_codec(struct bench *b, const struct bench_codec *codec, struc
 static void print_rate(uint64_t bytes, double seconds)
 {
 	if (bytes && seconds > 0)
-		printf(" %.0f |", (double)bytes / 1e6 / seconds);
+		printf(" %.*f |", (double)bytes / 1e6 / seconds < 10,
+		       (double)bytes / 1e6 / seconds);
 	else
 		printf(" – |");
 }
 
-static void print_table(const char *title, const struct result results[BENCH_CODECS])
+static void print_table(const char *title, const struct result *results, size_t codecs)
 {
 	printf("\n## %s\n\n", title);
 	printf("%llu bytes\n\n", (unsigned long long)results[0].original);
 	printf("| | bytes | share saved | encode MB/s | decode MB/s |\n");
 	printf("|---|--:|--:|--:|--:|\n");
-	for (size_t i = 0; i < BENCH_CODECS; i++) {
+	for (size_t i = 0; i < codecs; i++) {
 		const struct bench_codec *codec = &bench_codecs[i];
 		const struct result *r = &results[i];
 
@@ -152,7 +153,7 @@ static void print_table(const char *title, const struct result results[BENCH_COD
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-static int bench_file(const char *path, unsigned runs, struct result results[BENCH_CODECS])
+static int bench_file(const char *path, unsigned runs, size_t codecs, struct result *results)
 {
 	struct bench b = {.path = path, .runs = runs};
 	const char *name = strrchr(path, '/');
@@ -176,10 +177,10 @@ static int bench_file(const char *path, unsigned runs, struct result results[BEN
 	/* Touch the pages now, so that no codec pays for that. */
 	memset(b.encoded.data, 1, b.encoded.capacity);
 	r = 0;
-	for (size_t i = 0; r == 0 && i < BENCH_CODECS; i++)
+	for (size_t i = 0; r == 0 && i < codecs; i++)
 		r = measure_codec(&b, &bench_codecs[i], &results[i]);
 	if (r == 0)
-		print_table(name ? name + 1 : path, results);
+		print_table(name ? name + 1 : path, results, codecs);
 out:
 	free(b.restored.data);
 	free(b.encoded.data);
@@ -187,9 +188,10 @@ out:
 	return r;
 }
 
-static void add_results(struct result sum[BENCH_CODECS], const struct result one[BENCH_CODECS])
+static void add_results(struct result sum[BENCH_ALL_CODECS],
+			const struct result one[BENCH_ALL_CODECS])
 {
-	for (size_t i = 0; i < BENCH_CODECS; i++) {
+	for (size_t i = 0; i < BENCH_ALL_CODECS; i++) {
 		sum[i].original += one[i].original;
 		sum[i].encoded += one[i].encoded;
 		sum[i].encode_seconds += one[i].encode_seconds;
@@ -197,35 +199,41 @@ static void add_results(struct result sum[BENCH_CODECS], const struct result one
 	}
 }
 
-/* Takes --runs N off the arguments. Returns the index of the first file, or 0 for bad usage. */
-static int parse_arguments(int argc, char **argv, unsigned *runs)
+/* Takes the options off the arguments. Returns the index of the first file, or 0 for bad usage. */
+static int parse_arguments(int argc, char **argv, unsigned *runs, size_t *codecs)
 {
 	int at = 1;
 
 	*runs = DEFAULT_RUNS;
-	if (argc > 2 && strcmp(argv[1], "--runs") == 0) {
+	*codecs = BENCH_CODECS;
+	if (at + 1 < argc && strcmp(argv[at], "--runs") == 0) {
 		char *end;
-		unsigned long n = strtoul(argv[2], &end, 10);
+		unsigned long n = strtoul(argv[at + 1], &end, 10);
 
 		if (*end || n < 1 || n > 1000)
 			return 0;
 		*runs = (unsigned)n;
-		at = 3;
+		at += 2;
+	}
+	if (at < argc && strcmp(argv[at], "--slow") == 0) {
+		*codecs = BENCH_ALL_CODECS;
+		at++;
 	}
 	return at < argc && argv[at][0] != '-' ? at : 0;
 }
 
 int main(int argc, char **argv)
 {
-	struct result sum[BENCH_CODECS] = {0};
+	struct result sum[BENCH_ALL_CODECS] = {0};
 	unsigned runs;
+	size_t codecs;
 	int first;
 
 	if (argc > 1 && strcmp(argv[1], "--speed") == 0)
 		return bench_speed(argc - 1, argv + 1);
-	first = parse_arguments(argc, argv, &runs);
+	first = parse_arguments(argc, argv, &runs, &codecs);
 	if (!first) {
-		fprintf(stderr, "usage: bench [--runs N] FILE...\n" BENCH_SPEED_USAGE);
+		fprintf(stderr, "usage: bench [--runs N] [--slow] FILE...\n" BENCH_SPEED_USAGE);
 		return 2;
 	}
 	printf("# Share saved and speed of one core\n\n");
@@ -236,13 +244,13 @@ int main(int argc, char **argv)
 	       "makes.\n",
 	       runs);
 	for (int i = first; i < argc; i++) {
-		struct result results[BENCH_CODECS];
+		struct result results[BENCH_ALL_CODECS] = {0};
 
-		if (bench_file(argv[i], runs, results))
+		if (bench_file(argv[i], runs, codecs, results))
 			return 1;
 		add_results(sum, results);
 	}
 	if (argc - first > 1)
-		print_table("all files together", sum);
+		print_table("all files together", sum, codecs);
 	return 0;
 }

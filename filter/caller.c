@@ -122,6 +122,48 @@ bool caller_words_seek_pointers(const char *words, size_t size)
 	return false;
 }
 
+/* The value of a strategy's option at this word, or NULL: it is none. *word moves behind it. */
+static const char *strategy_option(const char **word, const char *end)
+{
+	static const char name[] = "--strategy-option";
+	const char *at = *word;
+
+	*word = next(at, end);
+	if (strncmp(at, "-X", 2) == 0 && at[2])
+		return at + 2;
+	if (strncmp(at, name, strlen(name)) == 0 && at[strlen(name)] == '=')
+		return at + strlen(name) + 1;
+	if (strcmp(at, "-X") != 0 && strcmp(at, name) != 0)
+		return NULL;
+	at = *word;
+	*word = at ? next(at, end) : NULL;
+	return at;
+}
+
+enum caller_favor caller_words_favor(const char *words, size_t size)
+{
+	static const char *const merges[] = {"merge",  "rebase",     "cherry-pick",
+					     "revert", "merge-tree", NULL};
+	const char *end = words + size;
+	const char *word = first(words, size);
+	const char *command = word ? git_command(&word, end) : NULL;
+	enum caller_favor favor = FAVOR_NONE;
+
+	if (!command || !is_one_of(command, merges))
+		return FAVOR_NONE;
+	word = next(word, end);
+	while (word && strcmp(word, "--") != 0) {
+		const char *value = strategy_option(&word, end);
+
+		/* The last one counts. */
+		if (value && strcmp(value, "ours") == 0)
+			favor = FAVOR_OURS;
+		else if (value && strcmp(value, "theirs") == 0)
+			favor = FAVOR_THEIRS;
+	}
+	return favor;
+}
+
 /* ---- processes ------------------------------------------------------------------------------- */
 
 /* Reads /proc/PID/NAME. Returns how much of it was read, 0 if that is not possible. */
@@ -191,6 +233,16 @@ enum caller caller_look(void)
 				   tool && strstr(tool, "difftool"));
 	free(words);
 	return caller;
+}
+
+enum caller_favor caller_favors(void)
+{
+	char *words = malloc(WORDS_SIZE);
+	enum caller_favor favor =
+		words ? caller_words_favor(words, read_caller(words, WORDS_SIZE)) : FAVOR_NONE;
+
+	free(words);
+	return favor;
 }
 
 bool caller_seeks_pointers(void)

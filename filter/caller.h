@@ -28,9 +28,16 @@ enum caller caller_look(void);
 /** True if that process is how git-lfs finds pointers in a history: it must be given them. */
 bool caller_seeks_pointers(void);
 
+/** Which side a merge is told to take of what is in conflict: -X ours, -X theirs. */
+enum caller_favor { FAVOR_NONE, FAVOR_OURS, FAVOR_THEIRS };
+
+/** What that process, if it merges, was told. git tells no merge driver. */
+enum caller_favor caller_favors(void);
+
 /** The same of a command line as /proc has it: words, each with a final NUL. in_difftool: git was
  * started by difftool. */
 enum caller caller_of(const char *words, size_t size, bool in_difftool);
 bool caller_words_seek_pointers(const char *words, size_t size);
+enum caller_favor caller_words_favor(const char *words, size_t size);
 
 #endif

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "filter/caller.h"
 #include "filter/command.h"
 #include "filter/git_run.h"
 #include "filter/lfs.h"
@@ -195,6 +196,22 @@ static const char *obstacle(const struct merge *m, char room[128])
 	return NULL;
 }
 
+/* Both sides changed the same thing: a conflict, unless the user has said which one to take of
+ * such, and then it is taken whole, as git itself does of binary files. */
+static int contradiction(const struct merge *m, const char *why)
+{
+	switch (caller_favors()) {
+	case FAVOR_OURS:
+		return EXIT_DONE;
+	case FAVOR_THEIRS:
+		if (replace_ours(m, fill_from_file, &m->sides[MERGE_THEIRS]) != 0)
+			return conflict(m, "theirs was asked for, but cannot be written");
+		return EXIT_DONE;
+	default:
+		return conflict(m, why);
+	}
+}
+
 static int merge_by_tensors(const struct merge *m)
 {
 	struct merge_outcome outcome;
@@ -211,7 +228,7 @@ static int merge_by_tensors(const struct merge *m)
 	case MERGE_DONE:
 		return take_merged(m, &outcome);
 	case MERGE_CONFLICT:
-		return conflict(m, outcome.why);
+		return contradiction(m, outcome.why);
 	default:
 		return conflict(m, "its tensors could not be merged");
 	}
@@ -240,7 +257,7 @@ static int merge(struct merge *m)
 	why = obstacle(m, room);
 	if (why)
 		return conflict(m, why);
-	return m->by_tensors ? merge_by_tensors(m) : conflict(m, "both sides changed it");
+	return m->by_tensors ? merge_by_tensors(m) : contradiction(m, "both sides changed it");
 }
 
 /* Files that git reads itself are text and no pointers, whatever pattern matches them. */

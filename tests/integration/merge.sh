@@ -75,11 +75,22 @@ must git -C plain add "$NAME"
 must git -C plain commit -qm merged
 is_clean 'and after the commit all is clean' plain
 must git -C plain reset -q --hard HEAD^
-run git -C plain merge -X theirs side
-exits 1 'merge -X theirs does not reach a driver'
+run git -C plain merge side
 must git -C plain merge --abort
 same_bytes 'merge --abort brings ours back' plain/$NAME ours.safetensors
 is_clean 'and all is clean' plain
+check 'merge -X theirs' git -C plain merge -q -X theirs side
+same_bytes 'takes theirs' plain/$NAME theirs.safetensors
+is_clean 'and all is clean' plain
+must git -C plain reset -q --hard HEAD^
+check 'merge -X ours' git -C plain merge -q --strategy-option=ours side
+same_bytes 'keeps ours' plain/$NAME ours.safetensors
+is_clean 'and all is clean' plain
+must git -C plain reset -q --hard HEAD^
+must git -C plain checkout -q -b picks
+check 'cherry-pick -X theirs' git -C plain cherry-pick -X theirs side
+same_bytes 'takes theirs' plain/$NAME theirs.safetensors
+must git -C plain checkout -q main
 
 # ---- tensor by tensor, in all ways to merge ----
 

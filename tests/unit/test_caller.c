@@ -142,12 +142,40 @@ static void test_our_own(void **state)
 	assert_false(caller_seeks_pointers());
 }
 
+static enum caller_favor favor(const char *text)
+{
+	char words[512];
+
+	return caller_words_favor(words, split(text, words));
+}
+
+static void test_favors(void **state)
+{
+	(void)state;
+	assert_int_equal(favor("git|merge|side"), FAVOR_NONE);
+	assert_int_equal(favor("git|merge|-X|theirs|side"), FAVOR_THEIRS);
+	assert_int_equal(favor("/usr/bin/git|-C|merge|merge|-Xours|side"), FAVOR_OURS);
+	assert_int_equal(favor("git|rebase|--strategy-option=theirs|main"), FAVOR_THEIRS);
+	assert_int_equal(favor("git|cherry-pick|--strategy-option|ours|x"), FAVOR_OURS);
+	assert_int_equal(favor("git|merge|-X|renormalize|-X|ours|-X|theirs|x"), FAVOR_THEIRS);
+	/* A branch of that name, another option's value, other commands, and nothing. */
+	assert_int_equal(favor("git|merge|theirs"), FAVOR_NONE);
+	assert_int_equal(favor("git|merge|-m|theirs|side"), FAVOR_NONE);
+	assert_int_equal(favor("git|merge|--|-X|theirs"), FAVOR_NONE);
+	assert_int_equal(favor("git|checkout|-X|theirs"), FAVOR_NONE);
+	assert_int_equal(favor("ours|merge|-X|theirs"), FAVOR_NONE);
+	assert_int_equal(favor("git|merge|-X"), FAVOR_NONE);
+	assert_int_equal(favor(""), FAVOR_NONE);
+	assert_int_equal(caller_words_favor("git", 3), FAVOR_NONE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shows),          cmocka_unit_test(test_wants_content),
 		cmocka_unit_test(test_blames),         cmocka_unit_test(test_cut_off),
 		cmocka_unit_test(test_seeks_pointers), cmocka_unit_test(test_our_own),
+		cmocka_unit_test(test_favors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

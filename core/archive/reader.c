@@ -55,7 +55,7 @@ static int check_version(struct span *in, struct brevis_error *err)
 	return BREVIS_OK;
 }
 
-/* One more record or piece; grows as entries are really there, never by what is promised. */
+/* One more record; grows as entries are really there, never by what is promised. */
 static void *grow(void *array, uint64_t count, size_t element)
 {
 	if (count & (count - 1))
@@ -69,6 +69,7 @@ struct opening {
 	size_t codebook_size;
 	uint64_t index_size;
 	uint8_t *index;
+	struct span entries; /* of the index */
 	struct brevis_error *err;
 };
 
@@ -159,41 +160,31 @@ static int parse_codebook(struct opening *o)
 			      &o->archive->codebook, o->err);
 }
 
-/* Adds the piece of one index entry; *end is where the records before it end. */
-static int add_piece(struct opening *o, uint64_t entry, uint64_t *end)
+/* Takes one index entry; *end is where the records before it end. Pieces are counted only: until
+ * their sizes are known to add up, an index of a few MB must not cost a table of many. */
+static int take_entry(struct opening *o, uint64_t entry, uint64_t *end)
 {
 	struct brevis_archive *archive = o->archive;
 	struct brevis_archive_info *info = &archive->info;
 	uint64_t records_end = archive->source.size - WIRE_TAIL_SIZE - o->index_size;
-	struct piece_entry *pieces = grow(archive->pieces, info->pieces, sizeof(*pieces));
+	uint64_t size = entry >> 1;
+	struct record_entry *records;
 
-	if (!pieces)
-		return error_nomem(o->err);
-	archive->pieces = pieces;
-	pieces[info->pieces] = (struct piece_entry){0};
+	info->pieces++;
 	if (entry & 1) {
 		if (entry >> 1 >= info->records)
 			return error_set(o->err, BREVIS_E_FORMAT, "index repeats a later record");
-		pieces[info->pieces].record = (uint32_t)(entry >> 1);
-		pieces[info->pieces].repeats = true;
-	} else {
-		uint64_t size = entry >> 1;
-		struct record_entry *records =
-			grow(archive->records, info->records, sizeof(*records));
-
-		if (!records)
-			return error_nomem(o->err);
-		archive->records = records;
-		if (!size || size > RECORD_RAW_MAX + RECORD_OVERHEAD_MAX ||
-		    size > records_end - *end)
-			return error_set(o->err, BREVIS_E_FORMAT,
-					 "index promises more than the archive holds");
-		pieces[info->pieces].record = (uint32_t)info->records;
-		records[info->records++] =
-			(struct record_entry){.offset = *end, .size = (uint32_t)size};
-		*end += size;
+		return BREVIS_OK;
 	}
-	info->pieces++;
+	records = grow(archive->records, info->records, sizeof(*records));
+	if (!records)
+		return error_nomem(o->err);
+	archive->records = records;
+	if (!size || size > RECORD_RAW_MAX + RECORD_OVERHEAD_MAX || size > records_end - *end)
+		return error_set(o->err, BREVIS_E_FORMAT,
+				 "index promises more than the archive holds");
+	records[info->records++] = (struct record_entry){.offset = *end, .size = (uint32_t)size};
+	*end += size;
 	return BREVIS_OK;
 }
 
@@ -231,11 +222,12 @@ static int parse_index(struct opening *o)
 
 	if (status)
 		return status;
+	o->entries = in;
 	for (i = 0; i < count; i++) {
 		uint64_t entry = span_varint(&in);
 
 		status = span_failed(&in) ? error_set(o->err, BREVIS_E_FORMAT, "index is cut short")
-					  : add_piece(o, entry, &end);
+					  : take_entry(o, entry, &end);
 		if (status)
 			return status;
 	}
@@ -276,41 +268,62 @@ static int read_record_heads(struct opening *o)
 	return status;
 }
 
-/* A chained record serves one piece, directly behind bytes. */
-static int check_chains(struct opening *o)
+/* The record of the next piece; *fresh are those that earlier pieces used. */
+static uint64_t next_piece(struct span *entries, uint64_t *fresh)
+{
+	uint64_t entry = span_varint(entries);
+
+	return entry & 1 ? entry >> 1 : (*fresh)++;
+}
+
+/* The pieces must cover the original exactly, and a chained record serves one piece, directly
+ * behind bytes. */
+static int check_pieces(struct opening *o)
 {
 	const struct brevis_archive *archive = o->archive;
+	struct span entries = o->entries;
+	uint64_t fresh = 0, sum = 0, i;
 	bool behind_bytes = false;
-	uint64_t i;
 
 	for (i = 0; i < archive->info.pieces; i++) {
-		const struct piece_entry *piece = &archive->pieces[i];
+		uint64_t used = fresh;
+		const struct record_head *head =
+			&archive->records[next_piece(&entries, &fresh)].head;
+		bool is_chained = head->kind == RECORD_CHAINED;
 
-		if (archive_is_chained(archive, i) && piece->repeats)
+		if (is_chained && used == fresh)
 			return error_set(o->err, BREVIS_E_FORMAT, "index repeats a chained record");
-		if (archive_is_chained(archive, i) && !behind_bytes)
+		if (is_chained && !behind_bytes)
 			return error_set(o->err, BREVIS_E_FORMAT,
 					 "chained record is not behind bytes");
-		behind_bytes = record_is_bytes(&archive->records[piece->record].head);
+		behind_bytes = record_is_bytes(head);
+		sum += head->raw_size;
 	}
+	if (sum != archive->info.original_size)
+		return error_set(o->err, BREVIS_E_FORMAT,
+				 "records do not sum to the original size");
 	return BREVIS_OK;
 }
 
-/* Places the pieces in the original, which they must cover exactly. */
+/* Places the pieces in the original. */
 static int place_pieces(struct opening *o)
 {
 	struct brevis_archive *archive = o->archive;
-	uint64_t offset = 0, i;
+	struct span entries = o->entries;
+	uint64_t fresh = 0, offset = 0, i;
 
+	if (!archive->info.pieces)
+		return BREVIS_OK;
+	archive->pieces = malloc((size_t)archive->info.pieces * sizeof(*archive->pieces));
+	if (!archive->pieces)
+		return error_nomem(o->err);
 	for (i = 0; i < archive->info.pieces; i++) {
-		struct piece_entry *piece = &archive->pieces[i];
+		uint64_t used = fresh;
+		uint64_t record = next_piece(&entries, &fresh);
 
-		piece->offset = offset;
-		offset += archive->records[piece->record].head.raw_size;
+		archive->pieces[i] = (struct piece_entry){offset, (uint32_t)record, used == fresh};
+		offset += archive->records[record].head.raw_size;
 	}
-	if (offset != archive->info.original_size)
-		return error_set(o->err, BREVIS_E_FORMAT,
-				 "records do not sum to the original size");
 	return BREVIS_OK;
 }
 
@@ -351,7 +364,7 @@ int brevis_archive_open(const struct brevis_source *source, struct brevis_archiv
 	if (!status)
 		status = read_record_heads(&o);
 	if (!status)
-		status = check_chains(&o);
+		status = check_pieces(&o);
 	if (!status)
 		status = place_pieces(&o);
 	end_opening(&o);

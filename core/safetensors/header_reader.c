@@ -111,6 +111,8 @@ static int on_number(void *ctx, const char *text, size_t len)
 	if (r->place == HEADER_SHAPE) {
 		if (!checked_mul(r->elements, value, &r->elements))
 			r->too_large = true;
+		if (tensor_list_shapes_are_full(r->list))
+			return stop(r, "header holds more dimensions than any model has");
 		tensor_list_dimension(r->list, value);
 		return go_to(r, HEADER_SHAPE);
 	}
@@ -159,6 +161,8 @@ static int begin_tensor(struct header_reader *r, const unsigned char *name, size
 		return stop(r, "header holds a tensor name that is too long");
 	if (len && memchr(name, 0, len))
 		return stop(r, "header holds a tensor name with a NUL character");
+	if (tensor_list_is_full(r->list))
+		return stop(r, "header names more tensors than any model has");
 	set_label(r, name, len);
 	r->fields_seen = 0;
 	r->elements = 1;

@@ -127,6 +127,16 @@ size_t tensor_list_count(const struct tensor_list *list)
 	return list->entries.size / sizeof(struct tensor_entry);
 }
 
+bool tensor_list_is_full(const struct tensor_list *list)
+{
+	return list->details.size >= TENSORS_MAX * sizeof(struct tensor_detail);
+}
+
+bool tensor_list_shapes_are_full(const struct tensor_list *list)
+{
+	return list->shapes.size >= DIMENSIONS_MAX * sizeof(uint64_t);
+}
+
 static int compare_hashes(const void *left, const void *right)
 {
 	return XXH128_cmp(left, right);

@@ -10,6 +10,13 @@
 #include "core/base/buffer.h"
 #include "core/safetensors/safetensors.h"
 
+/**
+ * More tensors, or dimensions of all together, than any model has: a header of some KB, once it is
+ * compressed, could name millions, and each costs us more than the header.
+ */
+#define TENSORS_MAX    (1u << 17)
+#define DIMENSIONS_MAX (1u << 20)
+
 struct tensor_list {
 	struct buffer entries; /* struct tensor_entry */
 	struct buffer hashes;  /* of the names, 128 bits each */
@@ -47,6 +54,12 @@ void tensor_list_add(struct tensor_list *list, unsigned dtype, uint64_t begin, u
 bool tensor_list_failed(const struct tensor_list *list);
 
 size_t tensor_list_count(const struct tensor_list *list);
+
+/** True if another tensor would be one too many. */
+bool tensor_list_is_full(const struct tensor_list *list);
+
+/** True if another dimension would be one too many. */
+bool tensor_list_shapes_are_full(const struct tensor_list *list);
 
 /**
  * Sorts by the order of the data; then checks that names are unique and that tensors follow each

@@ -26,6 +26,7 @@ static void test_characters(void **state)
 		 "\\xe2\\x80\\xae"
 		 "gpj"},                             /* right-to-left override */
 		{"\xe2\x81\xa6", "\\xe2\\x81\\xa6"}, /* isolate */
+		{"\xd8\x9c", "\\xd8\\x9c"},          /* Arabic letter mark */
 		{"\xff\xc3", "\\xff\\xc3"},          /* no UTF-8, cut short */
 		{"\xc0\xaf", "\\xc0\\xaf"},          /* overlong */
 		{"\xed\xa0\x80", "\\xed\\xa0\\x80"}, /* a surrogate */

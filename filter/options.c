@@ -84,6 +84,16 @@ int options_answer(const struct command *self, const struct option_spec *table,
 	return EXIT_DONE;
 }
 
+bool options_answer_alone(const struct command *self, int argc, char **argv)
+{
+	static const struct option_spec none[] = {{0}};
+	enum question question = argc == 2 ? command_question(argv[1]) : QUESTION_NONE;
+
+	if (question)
+		options_answer(self, none, question);
+	return question != QUESTION_NONE;
+}
+
 /* Handles the option at argv[i]. Returns how many words it took, or -1. */
 static int take(const struct command *self, int argc, char **argv, int i,
 		const struct option_spec *table, int *exit_code)

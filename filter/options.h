@@ -43,6 +43,13 @@ int options_parse(const struct command *self, int argc, char **argv,
 int options_answer(const struct command *self, const struct option_spec *table,
 		   enum question question);
 
+/**
+ * For verbs without options that only other programs run: their words are names, which may begin
+ * with a dash, so a question is one only where nothing else is said. Returns true if one was
+ * answered: then the verb ends with EXIT_DONE.
+ */
+bool options_answer_alone(const struct command *self, int argc, char **argv);
+
 /** Reads a whole number from 0 to max. Returns false if text is none. */
 bool option_number(const char *text, unsigned max, unsigned *out);
 

@@ -67,14 +67,13 @@ static int show(const struct workspace *ws, char **argv, int argc)
 
 int verb_diff_driver(const struct command *self, int argc, char **argv)
 {
-	static const struct option_spec none[] = {{0}};
 	struct workspace ws;
 	int rc = 0;
-	int code;
 
-	argc = options_parse(self, argc, argv, none, &code);
-	if (argc < 0)
-		return code;
+	if (options_answer_alone(self, argc, argv))
+		return EXIT_DONE;
+	argc--;
+	argv++;
 	if (argc != 1 && argc != 7 && argc != 9)
 		return command_usage(self, 0);
 	if (workspace_open_if_any(&ws) != 0)

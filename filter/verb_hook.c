@@ -88,12 +88,11 @@ int verb_hook(const struct command *self, int argc, char **argv)
 	} hooks[] = {{"pre-push", pre_push},
 		     {"post-checkout", post_checkout},
 		     {"post-merge", post_merge}};
-	static const struct option_spec none[] = {{0}};
 	struct workspace ws;
 	int code = EXIT_USAGE;
 
-	if (argc == 2 && command_question(argv[1]))
-		return options_answer(self, none, command_question(argv[1]));
+	if (options_answer_alone(self, argc, argv))
+		return EXIT_DONE;
 	for (size_t i = 0; argc > 1 && i < sizeof(hooks) / sizeof(hooks[0]); i++) {
 		if (strcmp(argv[1], hooks[i].name) != 0)
 			continue;

@@ -19,20 +19,17 @@ static void print_pointer(const struct model_view *view)
 
 int verb_textconv(const struct command *self, int argc, char **argv)
 {
-	static const struct option_spec none[] = {{0}};
 	struct model_view *view;
 	struct workspace ws;
-	int code;
 	int rc;
 
-	argc = options_parse(self, argc, argv, none, &code);
-	if (argc < 0)
-		return code;
-	if (argc != 1)
+	if (options_answer_alone(self, argc, argv))
+		return EXIT_DONE;
+	if (argc != 2)
 		return command_usage(self, 0);
 	if (workspace_open_if_any(&ws) != 0)
 		return EXIT_FATAL;
-	rc = model_view_open_file(&ws, argv[0], NULL, &view);
+	rc = model_view_open_file(&ws, argv[1], NULL, &view);
 	if (rc == 0) {
 		bool is_text = !model_view_is_here(view) ||
 			       (model_view_pointer(view) && caller_seeks_pointers());

@@ -527,6 +527,21 @@ check 'with the numbers that Python finds' "$PYTHON" - "$DEMO" demo.safetensors 
 	    assert abs(float(numbers[4]) - sum(d) / len(d)) < 1e-5 * max(d), (name, lines[name])
 END
 
+# ---- a name like an option ------------------------------------------------------------------------
+
+cd "$T" || exit 1
+new_repo dashes
+cd dashes || exit 1
+model ./-x.safetensors a:F32:1
+commit_all . one
+model ./-x.safetensors a:F32:2
+run git diff
+exits 0 'git diff of a file whose name begins with a dash'
+contains 'shows it' "$T/out" '~ a  F32 [1]: 1 of 1'
+run git diff --no-ext-diff
+exits 0 'and so does the textconv'
+contains 'in its way' "$T/out" '-a  F32 [1]  xxh3:'
+
 # ---- settings -------------------------------------------------------------------------------------
 
 is 'the driver is configured' "$(git config --get diff.brevis.command)" 'git-brevis diff-driver'

@@ -13,6 +13,7 @@
 #include "filter/remote/settings.h"
 #include "filter/report.h"
 #include "filter/stream.h"
+#include "filter/text.h"
 
 /* Raw files that are named one by one; the others are counted. */
 #define RAW_NAMED 10
@@ -45,6 +46,25 @@ static bool is_nothing(const char *oid)
 	return oid[strspn(oid, "0")] == 0;
 }
 
+static void warn_of_raw(const struct tracked_file *file)
+{
+	char *word = shell_word(file->path);
+	const char *name = word ? word : "PATH";
+
+	if (file->is_large)
+		report_warning("%s: %" PRIu64 " bytes are committed as they are, and many hubs "
+			       "refuse files over 10 MiB; before the push, `git brevis track "
+			       "--filename %s`, `git add --renormalize -- %s` and `git commit "
+			       "--amend` keep them out of the repository",
+			       file->path, file->blob_size, name, name);
+	else
+		report_warning("%s: %" PRIu64 " bytes are committed raw, not compressed; `git add "
+			       "--renormalize -- %s` and a new commit (before the push: `git "
+			       "commit --amend`) keep them out of the repository",
+			       file->path, file->blob_size, name);
+	free(word);
+}
+
 static void check_raw(struct check *c, const struct tracked_file *file)
 {
 	if (file->blob_missing || file->blob_size == 0)
@@ -56,17 +76,8 @@ static void check_raw(struct check *c, const struct tracked_file *file)
 		report_warning("%s: what is committed is a pointer with conflict markers, which "
 			       "stands for no file; " CONFLICT_TEXT_REMEDY,
 			       file->path);
-	else if (file->is_large)
-		report_warning("%s: %" PRIu64 " bytes are committed as they are, and many hubs "
-			       "refuse files over 10 MiB; before the push, `git brevis track "
-			       "--filename '%s'`, `git add --renormalize -- '%s'` and `git commit "
-			       "--amend` keep them out of the repository",
-			       file->path, file->blob_size, file->path, file->path);
 	else
-		report_warning("%s: %" PRIu64 " bytes are committed raw, not compressed; `git add "
-			       "--renormalize -- '%s'` and a new commit (before the push: `git "
-			       "commit --amend`) keep them out of the repository",
-			       file->path, file->blob_size, file->path);
+		warn_of_raw(file);
 }
 
 static int note_missing(struct check *c, const struct tracked_file *file)

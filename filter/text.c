@@ -55,3 +55,24 @@ void print_path(FILE *out, const char *path)
 	fputs(text ? text : "?", out);
 	free(text);
 }
+
+char *shell_word(const char *path)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "./_-+@%,=";
+	char *word = malloc(4 * strlen(path) + 3);
+	char *at = word;
+
+	if (!word)
+		return NULL;
+	if (!path[strspn(path, plain)])
+		return strcpy(word, path);
+	*at++ = '\'';
+	for (; *path; path++)
+		if (*path == '\'')
+			at = stpcpy(at, "'\\''");
+		else
+			*at++ = *path;
+	strcpy(at, "'");
+	return word;
+}

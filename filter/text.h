@@ -23,4 +23,10 @@ const char *saved_text(uint64_t original, uint64_t stored, char text[SIZE_TEXT])
 /** Writes a path or a name, escaped as escape.h says: what is in it must not rule a terminal. */
 void print_path(FILE *out, const char *path);
 
+/**
+ * The path as a word of a shell's command that people may copy out of a message: in quotes unless
+ * it needs none. Caller frees. Returns NULL when memory is short.
+ */
+char *shell_word(const char *path);
+
 #endif

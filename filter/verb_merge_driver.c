@@ -20,6 +20,7 @@
 #include "filter/options.h"
 #include "filter/output_file.h"
 #include "filter/report.h"
+#include "filter/text.h"
 
 struct merge {
 	struct workspace *ws;
@@ -29,28 +30,6 @@ struct merge {
 };
 
 /* ---- telling of a conflict ------------------------------------------------------------------ */
-
-/* The path as a word of a shell's command. Caller frees. */
-static char *shell_word(const char *path)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "./_-+@%,=";
-	char *word = malloc(4 * strlen(path) + 3);
-	char *at = word;
-
-	if (!word)
-		return NULL;
-	if (!path[strspn(path, plain)])
-		return strcpy(word, path);
-	*at++ = '\'';
-	for (; *path; path++)
-		if (*path == '\'')
-			at = stpcpy(at, "'\\''");
-		else
-			*at++ = *path;
-	strcpy(at, "'");
-	return word;
-}
 
 static int conflict(const struct merge *m, const char *why)
 {

@@ -297,6 +297,14 @@ must git -C raw add link.safetensors
 must git -C raw commit -qm 'a link and a raw file'
 run git -C raw push origin HEAD:side
 is 'a small raw file is named' "$(grep -c 'safetensors: 17 bytes are committed raw' "$T/err")" 1
+quoted="it's; x.safetensors"
+printf 'raw' >"raw/$quoted"
+must without_filter git -C raw add "$quoted"
+must git -C raw commit -qm 'a name with a quote'
+run git -C raw push origin HEAD:quoted
+contains 'a name in a command is one word for a shell' "$T/err" \
+	"git add --renormalize -- 'it'\\''s; x.safetensors'\`"
+must git -C raw reset -q --hard HEAD~
 
 # ---- damage is not passed on ----
 

@@ -48,6 +48,11 @@ exits 0 'make uninstall'
 tree "$others" >after
 same_bytes 'leaves all as it was' after before
 
+must mkdir -p "$T/blocked/share/man/man5/brevis-format.5/brevis-format.5"
+run "${build_make[@]}" install PREFIX="$T/blocked"
+is 'one file that cannot be written makes it fail' "$((RC != 0))" 1
+contains 'with the reason' err brevis-format.5
+
 run "${build_make[@]}" install PREFIX=here
 is 'a relative prefix is refused' "$((RC != 0))" 1
 contains 'with the reason' err 'here is no absolute path'

@@ -11,7 +11,8 @@
  *                      "removed", "retyped" or "changed"; before and after are null, or {"dtype",
  *                      "shape", "size"}; difference is null, or {"elements", "changed",
  *                      "without_difference", "largest", "mean", "nan", "infinite", "cut"}: nan and
- *                      infinite are [before, after], largest and mean null where there is none
+ *                      infinite are [before, after], largest and mean null where there is none,
+ *                      mean also if the sum is beyond the largest double
  *   "summary"          {"changed", "added", "removed", "retyped", "same"}: numbers of tensors
  *   "status"           "same", "modified", "added", "deleted", "unmerged"; "unknown": it could not
  *                      be compared, because an object is not here or cannot be read

@@ -2,6 +2,7 @@
 #include "filter/json_output.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yajl/yajl_gen.h>
@@ -154,6 +155,10 @@ void json_real(struct json_output *json, const char *key, double value)
 	char text[40];
 	int len = snprintf(text, sizeof(text), "%.17g", value);
 
+	if (!isfinite(value)) {
+		json_string(json, key, NULL);
+		return;
+	}
 	put_key(json, key);
 	check(json, yajl_gen_number(json->gen, text, (size_t)len));
 }

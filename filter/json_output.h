@@ -20,7 +20,7 @@ void json_close(struct json_output *json);
 /** Bytes that are no UTF-8 (paths may hold any) are written as U+FFFD; value NULL is null. */
 void json_string(struct json_output *json, const char *key, const char *value);
 void json_number(struct json_output *json, const char *key, uint64_t value);
-/** A finite number, with all of its digits. */
+/** A number with all of its digits; null if it is not finite, for which JSON has no word. */
 void json_real(struct json_output *json, const char *key, double value);
 void json_bool(struct json_output *json, const char *key, bool value);
 

@@ -90,6 +90,13 @@ says 'by size and digest' "diff --brevis opaque.1 opaque.2
 run git brevis diff opaque.1 a.safetensors
 contains 'opaque content that became a model' "$T/out" '+ safetensors, '
 
+model huge.1 a:F64:0,0
+model huge.2 a:F64:1.7e308,1.7e308
+run git brevis diff --json huge.1 huge.2
+check 'a mean that is no finite number is null in JSON' "$PYTHON" -c 'import json, sys
+difference = json.load(open(sys.argv[1]), parse_constant=float)[0]["tensors"][0]["difference"]
+assert difference["largest"] == 1.7e308 and difference["mean"] is None' "$T/out"
+
 model names.1 $'k\e[1m=v\n' $'t\e[2J\n:F32:1'
 model names.2 $'k\e[1m=w' $'t\e[2J\n:F32:2'
 run git brevis diff names.1 names.2

@@ -223,7 +223,7 @@ enum diff_result diff_json(const struct diff_file *file, struct json_output *jso
 	rc = put_side(json, "before", &file->sides[0]);
 	if (put_side(json, "after", &file->sides[1]) != 0)
 		rc = -1;
-	if (put_changes(&w, file, &changes) == 0 && rc == 0)
+	if ((put_changes(&w, file, &changes) == 0 && rc == 0) || file->unmerged)
 		status = status_of(file, changes.same);
 	json_string(json, "status", status);
 	json_close(json);

@@ -356,6 +356,10 @@ contains 'git diff --cached of an unmerged path' "$T/out" '* Unmerged path'
 run git brevis diff
 exits 1 'git brevis diff: exit code 1'
 contains 'of an unmerged path' "$T/out" '* Unmerged path a "b" [c] \d\x0aé %.safetensors'
+run git brevis diff --json
+exits 1 'the same with --json'
+check 'which says unmerged' "$PYTHON" -c 'import json, sys
+assert json.load(open(sys.argv[1]))[0]["status"] == "unmerged"' "$T/out"
 must git checkout -q --ours -- ":(literal)$odd"
 must git add -A
 must git commit -qm merge

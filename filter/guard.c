@@ -13,6 +13,9 @@
 
 #define KEY "lfs.fetchexclude"
 
+/* Bytes of a list: Linux gives a program no argument of 128 KiB. */
+#define LIST_MAX ((size_t)128000)
+
 /* Appends a directory's name so that it matches itself. */
 static void append_literal(struct buffer *text, const char *name)
 {
@@ -100,6 +103,12 @@ static int write_list(const char *path, const char *list)
 	struct stat st;
 	int rc;
 
+	if (strlen(list) > LIST_MAX)
+		return report_error(
+			KEY " would have %zu bytes, more than `git config` can be given; "
+			    "choose a pattern that needs no line for each file, or leave it "
+			    "alone with --no-guard",
+			strlen(list));
 	rc = git_run(&(struct git_run){.args = *list ? set : unset, .errors = &errors});
 	if (rc > 0)
 		rc = report_error("%s: cannot set " KEY ": %s; make it and its directory "
@@ -143,36 +152,48 @@ static char *list_without(const char *list, const char *pattern, bool *found)
 	return NULL;
 }
 
-int guard_change(const char *path, const char *pattern, bool add, bool *changed)
+/* Puts a pattern into *list, or takes it out, if that is still to be done. */
+static int change_list(char **list, const char *pattern, bool add)
 {
-	char *list = read_list(path);
-	char *others = NULL;
-	char *longer = NULL;
 	bool found;
-	int rc = -1;
+	char *other = list_without(*list, pattern, &found);
 
-	if (!list)
-		goto out;
-	others = list_without(list, pattern, &found);
-	if (!others)
-		goto out;
+	if (!other)
+		return -1;
 	if (found == add) {
-		rc = 0;
-		goto out;
+		free(other);
+		return 0;
 	}
-	if (!add) {
-		rc = write_list(path, others);
-	} else if (asprintf(&longer, "%s%s%s", list, *list ? "," : "", pattern) < 0) {
-		longer = NULL;
-		report_error("out of memory");
-	} else {
-		rc = write_list(path, longer);
+	if (add) {
+		free(other);
+		if (asprintf(&other, "%s%s%s", *list, **list ? "," : "", pattern) < 0)
+			return report_error("out of memory");
 	}
-	if (rc == 0)
-		*changed = true;
-out:
-	free(longer);
-	free(others);
+	free(*list);
+	*list = other;
+	return 1;
+}
+
+int guard_change(const char *path, const struct buffer *patterns, bool add, bool *changed)
+{
+	char *list;
+	bool is_new = false;
+	int rc;
+
+	if (!patterns->size)
+		return 0;
+	list = read_list(path);
+	rc = list ? 0 : -1;
+	for (size_t at = 0; rc >= 0 && at < patterns->size;) {
+		const char *pattern = (const char *)patterns->data + at;
+
+		at += strlen(pattern) + 1;
+		rc = change_list(&list, pattern, add);
+		is_new = is_new || rc > 0;
+	}
+	if (rc >= 0)
+		rc = is_new ? write_list(path, list) : 0;
+	*changed = *changed || (rc == 0 && is_new);
 	free(list);
 	return rc;
 }
@@ -189,8 +210,15 @@ bool guard_is_there(const char *path)
 static int change(const struct repository *repository, const char *pattern, bool add, bool *changed)
 {
 	char *path = guard_file(repository);
-	int rc = path ? guard_change(path, pattern, add, changed) : -1;
+	struct buffer patterns = BUFFER_INIT;
+	int rc = path ? 0 : -1;
 
+	buffer_append(&patterns, pattern, strlen(pattern) + 1);
+	if (rc == 0 && buffer_failed(&patterns))
+		rc = report_error("out of memory");
+	if (rc == 0)
+		rc = guard_change(path, &patterns, add, changed);
+	buffer_release(&patterns);
 	free(path);
 	return rc;
 }

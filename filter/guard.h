@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "core/base/buffer.h"
 #include "filter/repository.h"
 
 /**
@@ -16,8 +17,9 @@
  */
 char *guard_pattern(const char *prefix, const char *pattern);
 
-/** The same for a file that is not yet .lfsconfig, which path names. */
-int guard_change(const char *path, const char *pattern, bool add, bool *changed);
+/** Adds patterns ("PATTERN NUL" each) to the list in the file path, which need not be .lfsconfig,
+ * or takes them out, all at once. As guard_add else. */
+int guard_change(const char *path, const struct buffer *patterns, bool add, bool *changed);
 
 /** True if such a file keeps git-lfs from anything. */
 bool guard_is_there(const char *path);

@@ -36,6 +36,7 @@ struct guard_copy {
 	struct proposed_edit edit;
 	char *path;
 	int slot;
+	struct buffer patterns; /* to be added or removed, "PATTERN NUL" each */
 	bool changed;
 	bool add;
 };
@@ -89,26 +90,27 @@ static int guard_begin(struct migrate *m, struct guard_copy *g)
 	return rc == 0 && !g->edit.is_new ? write_copy(g) : rc;
 }
 
-/* Adds or removes what a line of prefix/.gitattributes matches. */
+/* Notes what a line of prefix/.gitattributes matches. */
 static int guard_line(const struct migrate *m, struct guard_copy *g, const char *prefix,
 		      const char *pattern)
 {
 	char *guarded;
-	int rc;
 
 	if (m->options->no_guard)
 		return 0;
 	guarded = guard_pattern(prefix, pattern);
-	rc = guarded ? guard_change(g->path, guarded, g->add, &g->changed)
-		     : report_error("out of memory");
+	if (guarded)
+		buffer_append(&g->patterns, guarded, strlen(guarded) + 1);
 	free(guarded);
-	return rc;
+	return guarded && !buffer_failed(&g->patterns) ? 0 : report_error("out of memory");
 }
 
 static int guard_finish(struct migrate *m, struct guard_copy *g)
 {
-	int rc = g->changed ? read_copy(g) : 0;
+	int rc = guard_change(g->path, &g->patterns, g->add, &g->changed);
 
+	if (rc == 0 && g->changed)
+		rc = read_copy(g);
 	if (rc == 0 && m->options->to == MIGRATE_LFS && guard_is_there(g->path))
 		report_warning("lfs.fetchexclude in " GUARD_FILE
 			       " still keeps git-lfs from fetching "
@@ -129,6 +131,7 @@ static void guard_end(struct guard_copy *g)
 		unlink(g->path);
 	interrupt_forget(g->slot);
 	free(g->path);
+	buffer_release(&g->patterns);
 	proposal_release(&g->edit);
 }
 

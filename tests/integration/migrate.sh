@@ -314,6 +314,22 @@ exits 128 'without the filter'
 one_line 'is refused, too' 'git brevis install'
 unchanged 'at the end' no
 
+# Lines for many files: what git-lfs is told of them has to fit into an argument of git.
+must git init -q many
+long=$(printf 'y%.0s' {1..250})
+deep=$long/$long/$long/$long/$long/$long/$long
+must mkdir -p "many/$deep"
+for i in {1..75}; do
+	printf %s "$i" >"many/$deep/$i.safetensors"
+done
+commit_all many 'many files'
+in_dir many run git brevis migrate import --above=1
+exits 128 'a guard that git cannot write'
+one_line 'is refused in one line' 'lfs\.fetchexclude would have [0-9]+ bytes' '--no-guard'
+in_dir many run git brevis migrate import --above=1 --no-guard
+exits 0 'without it all is well'
+is 'and each file has moved' "$(in_dir many git brevis ls-files -n | wc -l)" 75
+
 # ---- killed ------------------------------------------------------------------------------------------
 
 # A git that kills who runs it, at one of its calls, with the signal at hand.

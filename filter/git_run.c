@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "filter/interrupt.h"
+#include "filter/process.h"
 #include "filter/report.h"
 #include "filter/stream.h"
 
@@ -254,4 +255,23 @@ const char *git_errors_line(struct buffer *errors)
 		to--;
 	*to = 0;
 	return *text ? text : "no reason given";
+}
+
+int git_read_blob(const char *blob, const char *label, brevis_write_fn write, void *ctx)
+{
+	const char *const argv[] = {"git", GIT_LARGE_BLOBS, "cat-file", "blob", blob, NULL};
+	struct process git;
+	int reason;
+	int rc;
+
+	if (process_start(&git, argv, NULL) != 0)
+		return report_error("cannot run git: %s; see that it is in PATH", strerror(errno));
+	rc = stream_read(git.out, write, ctx);
+	reason = errno;
+	/* What git says itself when it fails it has said on stderr. */
+	if (process_finish(&git) != 0 || rc < 0)
+		return report_error("%s: git cannot read its blob %.12s; `git fsck` says more",
+				    label, blob);
+	errno = reason;
+	return rc;
 }

@@ -8,9 +8,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "filter/git_run.h"
 #include "filter/lfs.h"
 #include "filter/migrate.h"
-#include "filter/process.h"
 #include "filter/progress.h"
 #include "filter/report.h"
 #include "filter/stored.h"
@@ -215,41 +215,12 @@ int migrate_recheck(void *ctx)
 
 /* ---- the content ----------------------------------------------------------------------------- */
 
-/* git streams a blob that is large, and not stored as a difference; of its pack it has a part in
- * memory. */
-static int read_blob(const struct migrate_file *file, brevis_write_fn write, void *ctx)
-{
-	const char *argv[] = {"git",
-			      "-c",
-			      "core.bigFileThreshold=16m",
-			      "-c",
-			      "core.packedGitWindowSize=16m",
-			      "-c",
-			      "core.packedGitLimit=64m",
-			      "cat-file",
-			      "blob",
-			      file->blob,
-			      NULL};
-	struct process child;
-	int rc;
-
-	if (process_start(&child, argv, NULL) < 0)
-		return report_error("cannot run git: %s; see that it is in PATH", strerror(errno));
-	stream_enlarge_pipe(child.out);
-	rc = stream_read(child.out, write, ctx);
-	if (process_finish(&child) != 0 || rc < 0)
-		return report_error("%s: git cannot read its blob %.12s; `git fsck` says more; "
-				    "nothing was changed",
-				    file->path, file->blob);
-	return rc ? -1 : 0;
-}
-
 /* Hands the content to write, whose failure is reported by its owner. */
 static int read_content(struct migrate *m, const struct migrate_file *file, brevis_write_fn write,
 			void *ctx)
 {
 	if (file->from == MIGRATE_RAW)
-		return read_blob(file, write, ctx);
+		return git_read_blob(file->blob, file->path, write, ctx) == 0 ? 0 : -1;
 	switch (smudge_pointer(m->ws, file->path, &file->pointer, write, ctx)) {
 	case SMUDGE_DONE:
 		return 0;

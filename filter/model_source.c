@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "filter/git_run.h"
-#include "filter/process.h"
 #include "filter/report.h"
 #include "filter/stream.h"
 #include "filter/work_file.h"
@@ -173,19 +172,11 @@ static int make_room(const struct workspace *ws, uint64_t size)
 /* Has git write the blob into a file without a name. */
 static int copy_blob(const struct model_source *source, const char *hex, int fd)
 {
-	const char *const argv[] = {"git", "cat-file", "blob", hex, NULL};
-	struct process git;
-	int rc;
+	int rc = git_read_blob(hex, source->label, stream_write, &fd);
 
-	if (process_start(&git, argv, NULL) != 0)
-		return report_error("cannot run git: %s; see that it is in PATH", strerror(errno));
-	rc = stream_read(git.out, stream_write, &fd);
-	if (rc != 0)
+	if (rc > 0)
 		report_error("%s cannot be copied to where objects are kept: %s; make room there",
 			     source->label, strerror(errno));
-	/* What git says itself when it fails it has said on stderr. */
-	if (process_finish(&git) != 0 && rc == 0)
-		rc = report_error("%s: git cannot read it; `git fsck` may say why", source->label);
 	return rc == 0 ? 0 : -1;
 }
 

@@ -55,10 +55,8 @@ int repository_write_paths(const struct repository *repository, const char *revi
 {
 	/* What we restore ourselves is not among these: the others of our files are raw, and
 	 * without a filter git writes them in bounded memory. */
-	const char *args[24] = {
-		"-c", "filter.brevis.process=",       "-c", "filter.brevis.smudge=",
-		"-c", "filter.brevis.required=false", "-c", "core.bigFileThreshold=16m",
-		"-c", "core.packedGitWindowSize=16m", "-c", "core.packedGitLimit=64m"};
+	const char *args[24] = {GIT_LARGE_BLOBS,         "-c", "filter.brevis.process=",      "-c",
+				"filter.brevis.smudge=", "-c", "filter.brevis.required=false"};
 	struct repository there = *repository;
 	struct scratch_index scratch;
 	size_t count = 12;

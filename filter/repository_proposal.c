@@ -11,9 +11,6 @@
 #include "filter/repository_proposal.h"
 #include "filter/work_file.h"
 
-/* Larger blobs go through git in steps, each into a pack of its own; smaller ones whole. */
-#define BIG_FILE "core.bigFileThreshold=16m"
-
 /* ---- beginning ------------------------------------------------------------------------------- */
 
 /* What git would add to a commit that is made now, or would not forget afterwards. */
@@ -188,8 +185,8 @@ int proposal_apply(struct proposal *p)
 
 static int store(const struct proposal *p, struct git_run run, char blob[BLOB_HEX_SIZE + 1])
 {
-	static const char *const args[] = {"-c",           BIG_FILE,  "hash-object", "-w",
-					   "--no-filters", "--stdin", NULL};
+	static const char *const args[] = {GIT_LARGE_BLOBS, "hash-object", "-w",
+					   "--no-filters",  "--stdin",     NULL};
 	struct buffer text = BUFFER_INIT;
 	int rc;
 

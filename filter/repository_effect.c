@@ -136,25 +136,6 @@ static void undo_edit(const struct proposal *p, const char *path, struct placeme
 
 /* ---- 1: the commit --------------------------------------------------------------------------- */
 
-/* Runs git in the proposal's index, and takes the object's name that it prints. */
-static int ask_name(const struct proposal *p, struct git_run run, const char *what,
-		    char name[BLOB_HEX_SIZE + 1])
-{
-	struct buffer text = BUFFER_INIT;
-	int rc;
-
-	run.output = &text;
-	rc = repository_git_reported(p->repository, p->index, run, what);
-	if (rc == 0 && text.size <= BLOB_HEX_SIZE)
-		rc = report_error("%s", what);
-	if (rc == 0) {
-		memcpy(name, text.data, BLOB_HEX_SIZE);
-		name[BLOB_HEX_SIZE] = 0;
-	}
-	buffer_release(&text);
-	return rc;
-}
-
 /* Signed, if the user's commits are. No hook is run: what a commit hook would look at, staged
  * changes and a message, are not the user's. */
 static int make_commit(const struct proposal *p, const char *message,
@@ -165,10 +146,12 @@ static int make_commit(const struct proposal *p, const char *message,
 	char tree[BLOB_HEX_SIZE + 1];
 	const char *args[] = {"commit-tree", tree, "-p", p->head, is_signed ? "-S" : NULL, NULL};
 
-	if (ask_name(p, (struct git_run){.args = write}, "git cannot write the tree", tree) < 0)
+	if (proposal_ask_name(p, p->index, (struct git_run){.args = write},
+			      "git cannot write the tree", tree) < 0)
 		return -1;
-	return ask_name(
-		p, (struct git_run){.args = args, .input = message, .input_len = strlen(message)},
+	return proposal_ask_name(
+		p, p->index,
+		(struct git_run){.args = args, .input = message, .input_len = strlen(message)},
 		"git cannot make the commit", commit);
 }
 
@@ -205,7 +188,7 @@ static int lock_branch(struct effect *e, const char *commit)
 	char head[BLOB_HEX_SIZE + 1];
 	char update[BLOB_HEX_SIZE * 2 + 64];
 
-	if (proposal_read_head(e->p->repository, head) < 0)
+	if (proposal_read_head(e->p, head) < 0)
 		return -1;
 	if (strcmp(head, e->p->head) != 0)
 		return report_error("HEAD has moved meanwhile; nothing was changed; try again");

@@ -50,22 +50,30 @@ static int refuse_staged(const struct repository *repository)
 	return rc;
 }
 
-int proposal_read_head(const struct repository *repository, char head[BLOB_HEX_SIZE + 1])
+int proposal_ask_name(const struct proposal *p, const char *index, struct git_run run,
+		      const char *what, char name[BLOB_HEX_SIZE + 1])
 {
-	static const char *const args[] = {"rev-parse", "--verify", "HEAD^{commit}", NULL};
 	struct buffer text = BUFFER_INIT;
-	int rc = repository_git_reported(repository, NULL,
-					 (struct git_run){.args = args, .output = &text},
-					 "HEAD names no commit");
+	int rc;
 
+	run.output = &text;
+	rc = repository_git_reported(p->repository, index, run, what);
 	if (rc == 0 && text.size <= BLOB_HEX_SIZE)
-		rc = report_error("HEAD names no commit; make one first");
+		rc = report_error("%s", what);
 	if (rc == 0) {
-		memcpy(head, text.data, BLOB_HEX_SIZE);
-		head[BLOB_HEX_SIZE] = 0;
+		memcpy(name, text.data, BLOB_HEX_SIZE);
+		name[BLOB_HEX_SIZE] = 0;
 	}
 	buffer_release(&text);
 	return rc;
+}
+
+int proposal_read_head(const struct proposal *p, char head[BLOB_HEX_SIZE + 1])
+{
+	static const char *const args[] = {"rev-parse", "--verify", "HEAD^{commit}", NULL};
+
+	return proposal_ask_name(p, NULL, (struct git_run){.args = args},
+				 "HEAD names no commit; make one first", head);
 }
 
 static int check_place(const struct repository *repository)
@@ -107,7 +115,7 @@ int proposal_begin(struct repository *repository, struct proposal **out)
 	}
 	p->guards[0] = interrupt_guard_file(p->index);
 	p->guards[1] = interrupt_guard_file(p->index_lock);
-	if (proposal_read_head(repository, p->head) < 0 || proposal_apply(p) < 0) {
+	if (proposal_read_head(p, p->head) < 0 || proposal_apply(p) < 0) {
 		proposal_free(p);
 		return -1;
 	}
@@ -187,21 +195,10 @@ static int store(const struct proposal *p, struct git_run run, char blob[BLOB_HE
 {
 	static const char *const args[] = {GIT_LARGE_BLOBS, "hash-object", "-w",
 					   "--no-filters",  "--stdin",     NULL};
-	struct buffer text = BUFFER_INIT;
-	int rc;
 
 	run.args = args;
-	run.output = &text;
-	rc = repository_git_reported(p->repository, NULL, run,
-				     "git cannot store a file; make room in its directory");
-	if (rc == 0 && text.size <= BLOB_HEX_SIZE)
-		rc = report_error("git hash-object names no blob");
-	if (rc == 0) {
-		memcpy(blob, text.data, BLOB_HEX_SIZE);
-		blob[BLOB_HEX_SIZE] = 0;
-	}
-	buffer_release(&text);
-	return rc;
+	return proposal_ask_name(p, NULL, run,
+				 "git cannot store a file; make room in its directory", blob);
 }
 
 int proposal_store(const struct proposal *p, const void *data, size_t len,

@@ -17,7 +17,12 @@ struct proposal {
 	struct buffer entries; /* what was put, as for `git update-index --index-info` */
 };
 
+/** Runs git with this index (or the repository's own, if NULL), and takes the object's name that it
+ * prints. Reports what on failure, and returns -1. */
+int proposal_ask_name(const struct proposal *proposal, const char *index, struct git_run run,
+		      const char *what, char name[BLOB_HEX_SIZE + 1]);
+
 /** The commit that HEAD is. Reports and returns -1 on failure. */
-int proposal_read_head(const struct repository *repository, char head[BLOB_HEX_SIZE + 1]);
+int proposal_read_head(const struct proposal *proposal, char head[BLOB_HEX_SIZE + 1]);
 
 #endif

@@ -28,6 +28,9 @@ while read -r file; do
 	check "shellcheck: $file" diff /dev/null "$T/found"
 done <"$T/scripts"
 is 'shellcheck had nothing else to say' "$code $(cat "$T/err")" '0 '
-check 'shellcheck: tests/support/lib.sh' shellcheck -x -P SCRIPTDIR tests/support/lib.sh
+# What they source is read with them, but findings in it are told only of files that are named.
+for file in tests/support/*.sh scripts/completions/*.bash; do
+	check "shellcheck: $file" shellcheck -x -P SCRIPTDIR -e SC2317 "$file"
+done
 
 done_testing

@@ -152,7 +152,7 @@ use_store()
 		start_swift "$T/swift"
 		STORE_BUCKET=checkpoints
 		swift_bucket "$STORE_BUCKET"
-		STORE_URL=s3://$STORE_BUCKET/team?endpoint=$S3_ENDPOINT
+		STORE_URL="s3://$STORE_BUCKET/team?endpoint=$S3_ENDPOINT"
 		;;
 	esac
 	git config --global lfs.transfer.maxretries 3

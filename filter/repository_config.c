@@ -151,12 +151,13 @@ int64_t repository_config_int(const struct repository *repository, const char *k
 
 /* ---- .lfsconfig ------------------------------------------------------------------------------
  * What a repository's authors commit. It is read as git-lfs does: the file in the work tree, else
- * that of the index, else that of HEAD. */
+ * that of the index, else that of HEAD. Other than by git-lfs, what it includes is not read: it may
+ * name any file of this machine. */
 
 /* Reads a .lfsconfig. Returns true if there is one, even one that git cannot read. */
 static bool load_lfsconfig(struct repository *repository, const char *option, const char *what)
 {
-	const char *args[] = {"config", "--includes", option, what, "--list", "-z", NULL};
+	const char *args[] = {"config", "--no-includes", option, what, "--list", "-z", NULL};
 	struct buffer *config = &repository->lfsconfig;
 	struct buffer errors = BUFFER_INIT;
 	struct git_run run = {.args = args, .output = config, .errors = &errors};

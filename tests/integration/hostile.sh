@@ -75,8 +75,6 @@ done
 costs 'textconv' "$MEMORY" 0 git-brevis textconv bombs/million-tensors
 costs 'diff' "$MEMORY" '1 128' git-brevis diff bombs/million-tensors "$DEMO"
 summary 'a million tensors, as they are'
-must git brevis compress bombs/million-tensors -o million.brevis
-check 'and they are worth an archive' git brevis verify million.brevis
 
 # ---- the same as objects -------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@
 #include "core/base/bytes.h"
 #include "core/safetensors/dtype.h"
 #include "core/safetensors/safetensors.h"
+#include "core/safetensors/tensor_list.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -372,18 +373,17 @@ static void test_tokens_are_bounded(void **state)
 	assert_int_equal(filled("{", " ", 50000000, "\"x\":" TENSOR "}"), SAFETENSORS_VALID);
 }
 
-/* A million tensors in an order that is not the data's, near the limit of the header's size. */
-static void test_a_million_tensors(void **state)
+/* Each tensor is two bytes; the order is not the data's. */
+static struct outcome feed_tensors(size_t count)
 {
-	enum { COUNT = 1000000, STEP = 618033 };
+	enum { STEP = 61803 };
 	struct buffer text = BUFFER_INIT, file;
 	struct outcome got;
 	size_t i;
 
-	(void)state;
 	buffer_u8(&text, '{');
-	for (i = 0; i < COUNT; i++) {
-		uint64_t at = (uint64_t)i * STEP % COUNT;
+	for (i = 0; i < count; i++) {
+		uint64_t at = (uint64_t)i * STEP % count;
 		char line[160];
 		int len = snprintf(line, sizeof(line),
 				   "%s\"layer.%07llu.weight\":{\"dtype\":\"BF16\",\"shape\":[1,1],"
@@ -397,12 +397,55 @@ static void test_a_million_tensors(void **state)
 	file = file_of(text.data, text.size, text.size);
 	buffer_release(&text);
 	got = feed(file.data, file.size, 65536, true);
+	buffer_release(&file);
+	return got;
+}
+
+/* As many tensors as a header may name, and one more. */
+static void test_tensors_are_bounded(void **state)
+{
+	struct outcome got = feed_tensors(TENSORS_MAX);
+
+	(void)state;
 	assert_int_equal(got.state, SAFETENSORS_VALID);
-	assert_int_equal(safetensors_count(got.parser), COUNT);
-	assert_int_equal(safetensors_data_size(got.parser), 2 * COUNT);
+	assert_int_equal(safetensors_count(got.parser), TENSORS_MAX);
+	assert_int_equal(safetensors_data_size(got.parser), 2 * TENSORS_MAX);
 	assert_string_equal(safetensors_tensor_at(got.parser, 31415).name, "layer.0031415.weight");
 	safetensors_parser_free(got.parser);
-	buffer_release(&file);
+	got = feed_tensors(TENSORS_MAX + 1);
+	assert_int_equal(got.state, SAFETENSORS_INVALID);
+	assert_string_equal(safetensors_reason(got.parser),
+			    "header names more tensors than any model has");
+	safetensors_parser_free(got.parser);
+}
+
+/* One tensor of nothing with so many dimensions. */
+static struct outcome feed_dimensions(size_t count)
+{
+	struct buffer text = BUFFER_INIT;
+	struct outcome got;
+
+	buffer_append(&text, "{\"a\":{\"dtype\":\"U8\",\"shape\":[0", 29);
+	for (size_t i = 1; i < count; i++)
+		buffer_append(&text, ",1", 2);
+	buffer_append(&text, "],\"data_offsets\":[0,0]}}", 24);
+	got = feed_all(text.data, text.size);
+	buffer_release(&text);
+	return got;
+}
+
+static void test_dimensions_are_bounded(void **state)
+{
+	struct outcome got = feed_dimensions(DIMENSIONS_MAX);
+
+	(void)state;
+	assert_int_equal(got.state, SAFETENSORS_VALID);
+	safetensors_parser_free(got.parser);
+	got = feed_dimensions(DIMENSIONS_MAX + 1);
+	assert_int_equal(got.state, SAFETENSORS_INVALID);
+	assert_string_equal(safetensors_reason(got.parser),
+			    "header holds more dimensions than any model has");
+	safetensors_parser_free(got.parser);
 }
 
 /* Names reach messages and callers as they are; messages stay printable and short. */
@@ -433,7 +476,8 @@ int main(void)
 		cmocka_unit_test(test_nothing_is_used_after_the_end),
 		cmocka_unit_test(test_nesting_is_bounded),
 		cmocka_unit_test(test_tokens_are_bounded),
-		cmocka_unit_test(test_a_million_tensors),
+		cmocka_unit_test(test_tensors_are_bounded),
+		cmocka_unit_test(test_dimensions_are_bounded),
 		cmocka_unit_test(test_reason_is_printable),
 	};
 	const char *given = getenv("BREVIS_TEST_SEED");

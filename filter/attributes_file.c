@@ -72,8 +72,7 @@ static int split(struct attributes_file *file, const char *text, size_t size)
 static int read_all(const char *path, struct buffer *text)
 {
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	uint8_t block[4096];
-	ssize_t n;
+	int rc;
 
 	if (fd < 0 && errno == ENOENT)
 		return 0;
@@ -82,18 +81,14 @@ static int read_all(const char *path, struct buffer *text)
 				    errno == ELOOP
 					    ? "it is a symbolic link; put a file in its place"
 					    : strerror(errno));
-	do {
-		n = read(fd, block, sizeof(block));
-		if (n > 0)
-			buffer_append(text, block, (size_t)n);
-	} while (n > 0 || (n < 0 && errno == EINTR));
-	if (n < 0)
+	rc = stream_read(fd, stream_keep, text);
+	if (rc < 0)
 		report_error("%s: cannot read it: %s; make it a file that can be read", path,
 			     strerror(errno));
+	else if (rc > 0)
+		rc = report_error("%s: out of memory", path);
 	close(fd);
-	if (n == 0 && buffer_failed(text))
-		n = report_error("%s: out of memory", path);
-	return n < 0 ? -1 : 0;
+	return rc;
 }
 
 struct attributes_file *attributes_file_parse(const char *path, const void *text, size_t len)

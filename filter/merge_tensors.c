@@ -12,6 +12,7 @@
 #include "core/base/escape.h"
 #include "filter/merge_source.h"
 #include "filter/report.h"
+#include "filter/stream.h"
 
 /* The format's own limit, prefix not counted. */
 #define HEADER_MAX 100000000u
@@ -168,13 +169,6 @@ out:
 	return result;
 }
 
-/* A brevis_write_fn on a struct buffer. */
-static int write_buffer(void *buffer, const void *data, size_t len)
-{
-	buffer_append(buffer, data, len);
-	return buffer_failed(buffer) ? -1 : 0;
-}
-
 /* Makes the header of the merged file. */
 static enum merge_result make_header(struct merge *m, struct buffer *header)
 {
@@ -185,7 +179,7 @@ static enum merge_result make_header(struct merge *m, struct buffer *header)
 		return result;
 	if (version != MERGE_BASE)
 		return model_view_read(m->sources[version].view, 0, m->sources[version].header_size,
-				       write_buffer, header) == 0
+				       stream_keep, header) == 0
 			       ? MERGE_DONE
 			       : MERGE_FAILED;
 	if (merge_header_compose(&m->tensors, m->tensor_lists, &m->metadata, m->metadata_lists,

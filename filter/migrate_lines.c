@@ -55,24 +55,22 @@ static int write_copy(const struct guard_copy *g)
 
 static int read_copy(struct guard_copy *g)
 {
-	uint8_t block[4096];
 	int fd = open(g->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : 1;
+	int rc;
 
 	buffer_clear(&g->edit.text);
 	/* It is removed when nothing is left in it. */
 	if (fd < 0 && errno == ENOENT)
 		return 0;
-	while (n > 0) {
-		n = read(fd, block, sizeof(block));
-		if (n > 0)
-			buffer_append(&g->edit.text, block, (size_t)n);
-	}
+	rc = fd < 0 ? -1 : stream_read(fd, stream_keep, &g->edit.text);
+	if (rc < 0)
+		rc = report_error("%s: cannot read it: %s; check the disk", g->path,
+				  strerror(errno));
+	else if (rc > 0)
+		rc = report_error("out of memory");
 	if (fd >= 0)
 		close(fd);
-	return n < 0 ? report_error("%s: cannot read it: %s; check the disk", g->path,
-				    strerror(errno))
-		     : 0;
+	return rc;
 }
 
 static int guard_begin(struct migrate *m, struct guard_copy *g)

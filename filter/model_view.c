@@ -393,14 +393,6 @@ int model_view_read(struct model_view *view, uint64_t offset, uint64_t size, bre
 	return taker.failed ? 1 : fail(view, &err);
 }
 
-static int keep(void *ctx, const void *data, size_t len)
-{
-	struct buffer *piece = ctx;
-
-	buffer_append(piece, data, len);
-	return buffer_failed(piece);
-}
-
 /* Decodes the piece that offset lies in. */
 static int load_piece(struct model_view *view, uint64_t offset)
 {
@@ -415,7 +407,7 @@ static int load_piece(struct model_view *view, uint64_t offset)
 	buffer_clear(&view->piece);
 	if (status == BREVIS_OK)
 		status = brevis_archive_read(view->archive, piece.offset, piece.size, &options,
-					     keep, &view->piece, &err);
+					     stream_keep, &view->piece, &err);
 	view->piece_offset = piece.offset;
 	if (status == BREVIS_OK)
 		return 0;
@@ -463,7 +455,8 @@ int model_view_header_text(struct model_view *view, struct buffer *text)
 {
 	if (view->header_size <= PREFIX_SIZE)
 		return 0;
-	if (model_view_read(view, PREFIX_SIZE, view->header_size - PREFIX_SIZE, keep, text) < 0)
+	if (model_view_read(view, PREFIX_SIZE, view->header_size - PREFIX_SIZE, stream_keep, text) <
+	    0)
 		return -1;
 	return buffer_failed(text) ? report_error("%s: out of memory", view->source.label) : 0;
 }

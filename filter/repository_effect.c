@@ -71,21 +71,17 @@ static int work_bytes(const struct proposal *p, const char *path, const char *bl
 
 static int read_work_file(const char *top, const char *path, struct buffer *bytes)
 {
-	uint8_t block[4096];
 	int fd = work_file_open(top, path);
-	ssize_t n = fd < 0 ? -1 : 1;
+	int rc = fd < 0 ? -1 : stream_read(fd, stream_keep, bytes);
 
-	while (n > 0) {
-		n = read(fd, block, sizeof(block));
-		if (n > 0)
-			buffer_append(bytes, block, (size_t)n);
-	}
+	if (rc < 0)
+		rc = report_error("%s: cannot read it: %s; make it a file that can be read", path,
+				  strerror(errno));
+	else if (rc > 0)
+		rc = report_error("%s: out of memory", path);
 	if (fd >= 0)
 		close(fd);
-	return n < 0 || buffer_failed(bytes)
-		       ? report_error("%s: cannot read it: %s; make it a file that can be read",
-				      path, strerror(errno))
-		       : 0;
+	return rc;
 }
 
 static int prepare_edit(const struct proposal *p, const struct proposed_edit *edit,

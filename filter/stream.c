@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/buffer.h"
+
 #define CHUNK (1024 * 1024)
 
 /* Sources are read in steps of this size. */
@@ -45,6 +47,12 @@ int stream_read(int fd, brevis_write_fn write, void *ctx)
 	}
 	free(chunk);
 	return result;
+}
+
+int stream_keep(void *buffer, const void *data, size_t len)
+{
+	buffer_append(buffer, data, len);
+	return buffer_failed(buffer) ? -1 : 0;
 }
 
 int stream_write(void *ctx, const void *data, size_t len)

@@ -16,6 +16,9 @@ void stream_enlarge_pipe(int fd);
  */
 int stream_read(int fd, brevis_write_fn write, void *ctx);
 
+/** A brevis_write_fn that appends to a struct buffer, and fails when memory is short. */
+int stream_keep(void *buffer, const void *data, size_t len);
+
 /** A brevis_write_fn whose ctx is an int *: the descriptor. errno tells why it failed. */
 int stream_write(void *fd, const void *data, size_t len);
 

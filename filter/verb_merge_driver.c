@@ -104,6 +104,25 @@ static int take_merged(const struct merge *m, const struct merge_outcome *outcom
 
 /* ---- deciding ------------------------------------------------------------------------------- */
 
+/* How git keeps a version: by its own blob, and for pointers with or without an archive. */
+static int keeping(const struct merge_side *side)
+{
+	return side->blob == MERGE_POINTER && side->is_archive ? MERGE_RAW + 1 : (int)side->blob;
+}
+
+/* Takes the side that changed the content. If the other one changed how git keeps the file (`git
+ * brevis migrate`, and .gitattributes with it), that side's pointer would be merged with attributes
+ * under which nothing restores it; what the user adds is kept as they say. */
+static int take_changed(const struct merge *m, enum merge_version changed, enum merge_version other)
+{
+	int kept = keeping(&m->sides[other]);
+
+	if (kept != keeping(&m->sides[MERGE_BASE]) && kept != keeping(&m->sides[changed]))
+		return conflict(m, "one side changed its content, the other how git keeps it (raw, "
+				   "by Git LFS or as an archive)");
+	return take(m, changed, MERGE_BASE, other);
+}
+
 /* Decides by whole contents, as far as they are known. Returns an exit code, or -1: undecided. */
 static int decide_by_content(const struct merge *m)
 {
@@ -113,9 +132,9 @@ static int decide_by_content(const struct merge *m)
 	if (same(m, MERGE_OURS, MERGE_THEIRS))
 		return take(m, ours_is_raw ? MERGE_THEIRS : MERGE_OURS, MERGE_OURS, MERGE_THEIRS);
 	if (same(m, MERGE_BASE, MERGE_OURS))
-		return take(m, MERGE_THEIRS, MERGE_BASE, MERGE_OURS);
+		return take_changed(m, MERGE_THEIRS, MERGE_OURS);
 	if (same(m, MERGE_BASE, MERGE_THEIRS))
-		return take(m, MERGE_OURS, MERGE_BASE, MERGE_THEIRS);
+		return take_changed(m, MERGE_OURS, MERGE_THEIRS);
 	return -1;
 }
 

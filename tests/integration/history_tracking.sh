@@ -72,6 +72,26 @@ must git add -A
 must git commit -qm merged
 holds 'a merge that takes the side of git-brevis' same.safetensors 1 model.safetensors 4
 
+# One side changes the content, the other who is responsible: no side's pointer may end under
+# attributes that restore nothing. What is added to end the conflict is kept as these say.
+for to in raw lfs; do
+	must git switch -q -C "moved-$to" brevis
+	must git brevis migrate export --to "$to"
+	must git switch -q -C changed brevis
+	put 5 model.safetensors
+	must git commit -qam changed
+	run git merge -q --no-edit "moved-$to"
+	is "$to: a merge of content with another way of keeping it stops" "$RC $(git ls-files -u | wc -l)" '1 3'
+	contains "$to: and says why" "$T/err" 'model.safetensors: conflict: one side changed its content, the other how git keeps it'
+	must git add model.safetensors
+	must git commit -qm "merged, $to"
+	holds "$to: what ends it" same.safetensors 1 model.safetensors 5
+	is "$to: is kept as the attributes say" "$(git check-attr filter model.safetensors | sed 's/.*: //')" \
+		"$([ "$to" = lfs ] && echo lfs || echo unspecified)"
+	check "$to: and in a clone" git clone -q . "$T/clone-$to"
+	same_bytes "$to: a clone has the model" "$T/clone-$to/model.safetensors" "$T/v/5"
+done
+
 # ---- in .gitattributes only ----
 
 must git switch -q -C untracked brevis

@@ -17,8 +17,9 @@
 #include "filter/stream.h"
 #include "filter/text.h"
 
-/* What to do about it: fsck itself moves it away, unless it is a dry run. */
-#define BAD_OBJECT "; `git brevis fsck` and then `git brevis pull` replace it"
+/* What to do about a damaged object: fsck itself moves it away, unless it is a dry run. */
+#define MOVED_OBJECT "`git brevis pull` downloads it again"
+#define LEFT_OBJECT  "`git brevis fsck` and then `git brevis pull` replace it"
 
 /* What can be found, and its word for scripts. */
 enum finding {
@@ -156,8 +157,7 @@ static char *set_aside(const struct fsck *f, const struct pointer *pointer)
 		report_error("%s: cannot move it to %s: %s; move it away by hand", from, to,
 			     strerror(errno));
 	} else {
-		report_note("moved the damaged object to %s; `git brevis pull` downloads it again",
-			    to);
+		report_note("moved the damaged object to %s", to);
 		goto out;
 	}
 	free(to);
@@ -193,6 +193,7 @@ static enum finding find_fault(const struct fsck *f, const char *path,
 	char hex[OID_HEX_SIZE + 1];
 	struct brevis_error err = {.message = ""};
 	bool has_size = file->source.size == pointer->size;
+	const char *remedy = f->dry_run ? LEFT_OBJECT : MOVED_OBJECT;
 	int rc;
 
 	if (hash(path, file, sha256) < 0) {
@@ -204,13 +205,13 @@ static enum finding find_fault(const struct fsck *f, const char *path,
 	if (strcmp(hex, pointer->oid) != 0 && !has_size) {
 		snprintf(text, len,
 			 "object %.12s is damaged: wrong size, %" PRIu64
-			 " bytes instead of %" PRIu64 BAD_OBJECT,
-			 pointer->oid, file->source.size, pointer->size);
+			 " bytes instead of %" PRIu64 "; %s",
+			 pointer->oid, file->source.size, pointer->size, remedy);
 		return FOUND_DAMAGED;
 	}
 	if (strcmp(hex, pointer->oid) != 0) {
-		snprintf(text, len, "object %.12s is damaged: its SHA-256 is %.12s..." BAD_OBJECT,
-			 pointer->oid, hex);
+		snprintf(text, len, "object %.12s is damaged: its SHA-256 is %.12s...; %s",
+			 pointer->oid, hex, remedy);
 		return FOUND_DAMAGED;
 	}
 	if (!has_size) {

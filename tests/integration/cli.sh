@@ -450,8 +450,10 @@ one_line 'says what is wrong with it' 'damaged: wrong size' 'git brevis pull'
 run git brevis fsck --dry-run
 exits 1 'fsck of a cut object'
 contains 'says the same' "$T/out" 'damaged: wrong size'
+contains 'and that fsck is still to move it away' "$T/out" 'and then'
 check 'a dry run leaves it' test -e "$object"
 run git brevis fsck
+is 'what is moved away needs no second fsck' "$(grep -c 'brevis fsck`' "$T/out")" 0
 check 'fsck moves it away' test ! -e "$object"
 is 'to where git-lfs moves them' "$(stat -c %s ".git/lfs/bad/${object##*/}")" 100
 cp "$DEMO" model.safetensors

@@ -37,7 +37,7 @@ static const char *const state_titles[STATES] = {
 	NULL,
 	"Changed in the work tree, not staged (`git add`):",
 	"Deleted in the work tree:",
-	"Pointers in the work tree (`git brevis checkout` restores the files):",
+	"Not restored yet (`git brevis checkout` restores them from objects that are here):",
 	"Objects that are missing or damaged (`git brevis pull` downloads them):",
 	"Complete, but their objects are missing or damaged (`git brevis pull` downloads them; if "
 	"no "
@@ -202,8 +202,8 @@ static void print_staged(const struct status *s)
 		char saved[SIZE_TEXT];
 		struct stored stored;
 
-		if (e[i].staged == ' ' || e[i].state == STATE_RAW ||
-		    e[i].state == STATE_MARKERS || e[i].state == STATE_CONFLICT)
+		if (e[i].staged == ' ' || e[i].state == STATE_RAW || e[i].state == STATE_MARKERS ||
+		    e[i].state == STATE_CONFLICT)
 			continue;
 		if (!any)
 			printf("To be committed:\n");

@@ -85,6 +85,8 @@ cp -a pulled left
 : >left/sub/tool.safetensors
 in_dir left run git brevis status --porcelain
 is '0-byte leftovers are told' "$(grep -c pointer "$T/out")" 2
+in_dir left run git brevis status
+contains 'and what restores them' "$T/out" 'Not restored yet'
 mended 'files of 0 bytes' left
 for file in model.safetensors sub/tool.safetensors; do
 	git -C left cat-file blob "HEAD:$file" >"left/$file"

@@ -40,8 +40,9 @@ int repository_list_paths(const struct repository *repository, const char *revis
 		rc = git_run(&(struct git_run){
 			.args = args, .env = env, .output = paths, .errors = &errors});
 		if (rc > 0)
-			rc = report_error("git cannot list the files of %s: %s", revision,
-					  git_errors_line(&errors));
+			rc = report_error("git cannot list these files of %s: %s; name a revision, "
+					  "or paths that %s has",
+					  revision, git_errors_line(&errors), revision);
 	}
 	buffer_release(&errors);
 	free(variable);

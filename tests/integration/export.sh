@@ -74,6 +74,7 @@ is 'they are all' "$(find out-part -type f -printf x)" xx
 same_bytes 'counted from here' "out-part/$ODD" part
 in_dir work run git brevis export "$T/out-none" HEAD nowhere.txt
 exits 128 'a path that is not there'
+one_line 'says what may be named' nowhere.txt 'name a revision, or paths that HEAD has'
 check 'makes no directory' test ! -e out-none
 
 # ---- a directory that is not empty ----------------------------------------------------------------

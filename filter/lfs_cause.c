@@ -67,6 +67,8 @@ static const char *after_batch(const char *cause)
 static const char *const unsaid = "git-lfs does not say why";
 static const char *const no_object = "the remote does not have it";
 static const char *const no_remote = "there is no remote to download it from";
+/* The agent for file:// URLs ends like this where no repository is. */
+static const char *const no_agent = "the transfer agent of git-lfs ended without a word (EOF)";
 
 bool lfs_cause(char *text, const char *oid, char *out, size_t size)
 {
@@ -91,6 +93,8 @@ bool lfs_cause(char *text, const char *oid, char *out, size_t size)
 		cause = no_object;
 	else if (begins(cause, "missing protocol"))
 		cause = no_remote;
+	else if (strcmp(cause, "EOF") == 0)
+		cause = no_agent;
 	/* More follows in our line. */
 	length = strlen(cause);
 	while (length && strchr(". ", cause[length - 1]))
@@ -102,7 +106,7 @@ bool lfs_cause(char *text, const char *oid, char *out, size_t size)
 bool lfs_cause_is_dark(const char *cause)
 {
 	/* Some git-lfs say instead of "EOF" that an agent could not make its directory. */
-	return strcmp(cause, unsaid) == 0 || strcmp(cause, "EOF") == 0 ||
+	return strcmp(cause, unsaid) == 0 || strcmp(cause, no_agent) == 0 ||
 	       strstr(cause, "] error creating handler: mkdir ");
 }
 
@@ -124,6 +128,8 @@ const char *lfs_remedy(const char *cause)
 		{"object not found", missing},
 		{no_remote, "add one with `git remote add`, or correct its address (`git remote "
 			    "-v`), then run `git brevis pull`"},
+		{no_agent, "see that the remote's repository is where `git remote -v` says, then "
+			   "run `git brevis pull`"},
 		{"no space left", room},
 		{"disk quota exceeded", room},
 		{"file too large", room},

@@ -323,6 +323,15 @@ exits 1 'a read-only temporary directory: pull ends with 1'
 one_line 'a read-only temporary directory: one line' bad.safetensors \
 	"cannot write $T/closed/.git/lfs/tmp: permission denied$WRITABLE"
 
+# Nor more where there is no repository any more.
+must cp -a work moved
+must rm -rf moved/.git/lfs/objects moved/*.safetensors
+must git -C moved remote remove origin
+must git -C moved remote add origin "file://$T/moved.git"
+in_dir moved run git brevis pull bad.safetensors
+exits 1 'a remote that was moved: pull ends with 1'
+one_line 'a remote that was moved: one line' bad.safetensors 'ended without a word' 'git remote -v'
+
 # An object that cannot be read may be a good one: nothing that destroys it is advised.
 must cp -a work unreadable
 must git -C unreadable remote remove origin

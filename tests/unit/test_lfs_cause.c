@@ -50,7 +50,7 @@ static void test_causes(void **state)
 static void test_dark(void **state)
 {
 	(void)state;
-	assert_true(lfs_cause_is_dark("EOF"));
+	assert_true(lfs_cause_is_dark("the transfer agent of git-lfs ended without a word (EOF)"));
 	assert_true(lfs_cause_is_dark("git-lfs does not say why"));
 	assert_true(lfs_cause_is_dark(
 		"error initializing custom adapter \"lfs-standalone-file\" worker "
@@ -67,6 +67,7 @@ static void test_other_output(void **state)
 	expect(END, "git-lfs does not say why", false);
 	expect("git: 'lfs' is not a git command. See 'git --help'.\n",
 	       "git: 'lfs' is not a git command. See 'git --help'", false);
+	expect("EOF\n", "the transfer agent of git-lfs ended without a word (EOF)", false);
 	expect("no credentials found.\n", "no credentials found", false);
 	expect("\npanic: the last words\n\ngoroutine 1 [running]:\n", "panic: the last words",
 	       false);
@@ -89,7 +90,8 @@ static void test_remedies(void **state)
 		{"Git credentials for http://127.0.0.1/lfs not found", "credentials"},
 		{"Post \"http://h/x\": dial tcp 127.0.0.1:9: connect: connection refused",
 		 "when the remote can be reached"},
-		{"EOF", "when the remote can be reached"},
+		{"the transfer agent of git-lfs ended without a word (EOF)", "`git remote -v`"},
+		{"Get \"http://h/x\": EOF", "when the remote can be reached"},
 		{"git: 'lfs' is not a git command", "install git-lfs"},
 	};
 	size_t i;

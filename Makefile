@@ -139,7 +139,7 @@ fuzz-targets: $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/fuzz/%)
 replay-targets: $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/replay/%)
 
 # The hooks' texts travel inside the program.
-filter/hook_texts.c: scripts/make-hook-texts $(wildcard hooks/*)
+filter/git/hook_texts.c: scripts/make-hook-texts $(wildcard hooks/*)
 	scripts/make-hook-texts >$@.new
 	mv $@.new $@
 

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "filter/command.h"
-#include "filter/interrupt.h"
-#include "filter/report.h"
+#include "filter/cli/command.h"
+#include "filter/cli/interrupt.h"
+#include "filter/cli/report.h"
 
 const struct command commands[] = {
 	{"", NULL, "set up", NULL},

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "filter/checkout.h"
-#include "filter/command.h"
-#include "filter/hooks_setup.h"
-#include "filter/options.h"
-#include "filter/progress.h"
+#include "filter/work/checkout.h"
+#include "filter/cli/command.h"
+#include "filter/git/hooks_setup.h"
+#include "filter/cli/options.h"
+#include "filter/cli/progress.h"
 
 int verb_checkout(const struct command *self, int argc, char **argv)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "filter/command.h"
+#include "filter/cli/command.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "filter/caller.h"
-#include "filter/convert.h"
-#include "filter/hooks_setup.h"
-#include "filter/model_text.h"
-#include "filter/options.h"
-#include "filter/report.h"
+#include "filter/git/caller.h"
+#include "filter/convert/convert.h"
+#include "filter/git/hooks_setup.h"
+#include "filter/model/model_text.h"
+#include "filter/cli/options.h"
+#include "filter/cli/report.h"
 #include "filter/stream.h"
 
 /* Takes stdin in whatever happens, so that git never waits for us to read. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "filter/command.h"
+#include "filter/cli/command.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,13 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "filter/codec_arguments.h"
-#include "filter/convert.h"
-#include "filter/output_file.h"
-#include "filter/progress.h"
-#include "filter/report.h"
+#include "filter/cli/codec_arguments.h"
+#include "filter/convert/convert.h"
+#include "filter/cli/output_file.h"
+#include "filter/cli/progress.h"
+#include "filter/cli/report.h"
 #include "filter/stream.h"
-#include "filter/text.h"
+#include "filter/cli/text.h"
 
 struct job {
 	struct codec_arguments arguments;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "filter/command.h"
+#include "filter/cli/command.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "filter/codec_arguments.h"
-#include "filter/object_store.h"
-#include "filter/output_file.h"
-#include "filter/progress.h"
-#include "filter/report.h"
-#include "filter/spool.h"
+#include "filter/cli/codec_arguments.h"
+#include "filter/objects/object_store.h"
+#include "filter/cli/output_file.h"
+#include "filter/cli/progress.h"
+#include "filter/cli/report.h"
+#include "filter/convert/spool.h"
 #include "filter/stream.h"
 
 #define SUFFIX ".brevis"

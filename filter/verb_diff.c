@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "filter/command.h"
+#include "filter/cli/command.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "filter/diff_changes.h"
-#include "filter/diff_report.h"
-#include "filter/git_run.h"
-#include "filter/options.h"
-#include "filter/report.h"
+#include "filter/diff/diff_changes.h"
+#include "filter/diff/diff_report.h"
+#include "filter/git/git_run.h"
+#include "filter/cli/options.h"
+#include "filter/cli/report.h"
 
 struct diff {
 	const struct workspace *ws;

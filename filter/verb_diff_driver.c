@@ -8,15 +8,15 @@
  * git would end at this path and leave out the others. So what cannot be compared is a part of the
  * text.
  */
-#include "filter/command.h"
+#include "filter/cli/command.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "filter/diff_report.h"
-#include "filter/options.h"
-#include "filter/report.h"
+#include "filter/diff/diff_report.h"
+#include "filter/cli/options.h"
+#include "filter/cli/report.h"
 
 struct driver_side {
 	const char *path;

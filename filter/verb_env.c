@@ -3,19 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "filter/attributes_file.h"
-#include "filter/command.h"
-#include "filter/convert.h"
-#include "filter/filter_config.h"
-#include "filter/git_run.h"
-#include "filter/hook_files.h"
-#include "filter/options.h"
-#include "filter/preset.h"
+#include "filter/git/attributes_file.h"
+#include "filter/cli/command.h"
+#include "filter/convert/convert.h"
+#include "filter/git/filter_config.h"
+#include "filter/git/git_run.h"
+#include "filter/git/hook_files.h"
+#include "filter/cli/options.h"
+#include "filter/convert/preset.h"
 #include "filter/remote/location.h"
 #include "filter/remote/network.h"
 #include "filter/remote/settings.h"
-#include "filter/report.h"
-#include "filter/text.h"
+#include "filter/cli/report.h"
+#include "filter/cli/text.h"
 
 static void add(struct buffer *out, const char *text)
 {

@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "filter/command.h"
-#include "filter/options.h"
-#include "filter/report.h"
-#include "filter/restore.h"
+#include "filter/cli/command.h"
+#include "filter/cli/options.h"
+#include "filter/cli/report.h"
+#include "filter/work/restore.h"
 
 struct export
 {

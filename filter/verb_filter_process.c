@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "filter/command.h"
+#include "filter/cli/command.h"
 
 #include <search.h>
 #include <stdlib.h>
@@ -7,16 +7,16 @@
 #include <sys/queue.h>
 #include <unistd.h>
 
-#include "filter/caller.h"
-#include "filter/conflict_text.h"
-#include "filter/convert.h"
-#include "filter/hooks_setup.h"
-#include "filter/lfs.h"
-#include "filter/model_text.h"
-#include "filter/options.h"
-#include "filter/report.h"
-#include "filter/session.h"
-#include "filter/spool.h"
+#include "filter/git/caller.h"
+#include "filter/objects/conflict_text.h"
+#include "filter/convert/convert.h"
+#include "filter/git/hooks_setup.h"
+#include "filter/objects/lfs.h"
+#include "filter/model/model_text.h"
+#include "filter/cli/options.h"
+#include "filter/cli/report.h"
+#include "filter/convert/session.h"
+#include "filter/convert/spool.h"
 
 /* A path that git was told to ask for again, once its object has been downloaded. */
 struct delayed {

@@ -7,15 +7,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "filter/command.h"
-#include "filter/convert.h"
-#include "filter/json_output.h"
-#include "filter/options.h"
-#include "filter/progress.h"
-#include "filter/report.h"
-#include "filter/shared_mode.h"
+#include "filter/cli/command.h"
+#include "filter/convert/convert.h"
+#include "filter/cli/json_output.h"
+#include "filter/cli/options.h"
+#include "filter/cli/progress.h"
+#include "filter/cli/report.h"
+#include "filter/git/shared_mode.h"
 #include "filter/stream.h"
-#include "filter/text.h"
+#include "filter/cli/text.h"
 
 /* What to do about a damaged object: fsck itself moves it away, unless it is a dry run. */
 #define MOVED_OBJECT "`git brevis pull` downloads it again"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "filter/command.h"
+#include "filter/cli/command.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "filter/completion.h"
-#include "filter/manual.h"
-#include "filter/options.h"
-#include "filter/report.h"
+#include "filter/cli/completion.h"
+#include "filter/cli/manual.h"
+#include "filter/cli/options.h"
+#include "filter/cli/report.h"
 
 /* The verbs below their headings; those that people do not type if all are wanted. */
 static void print_list(FILE *out, bool all)

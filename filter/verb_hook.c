@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include "core/base/buffer.h"
-#include "filter/checkout.h"
-#include "filter/command.h"
-#include "filter/options.h"
-#include "filter/push_check.h"
-#include "filter/report.h"
+#include "filter/work/checkout.h"
+#include "filter/cli/command.h"
+#include "filter/cli/options.h"
+#include "filter/git/push_check.h"
+#include "filter/cli/report.h"
 
 /* Reads all of stdin as one string. Returns NULL after reporting. */
 static char *read_input(struct buffer *text)

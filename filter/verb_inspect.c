@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "filter/command.h"
+#include "filter/cli/command.h"
 
-#include "filter/codec_arguments.h"
-#include "filter/inspect_json.h"
-#include "filter/inspect_text.h"
-#include "filter/options.h"
-#include "filter/report.h"
-#include "filter/subject.h"
+#include "filter/cli/codec_arguments.h"
+#include "filter/inspect/inspect_json.h"
+#include "filter/inspect/inspect_text.h"
+#include "filter/cli/options.h"
+#include "filter/cli/report.h"
+#include "filter/inspect/subject.h"
 
 static int inspect(const struct workspace *ws, const char *name, bool json, bool nodes)
 {

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "filter/command.h"
-#include "filter/filter_config.h"
-#include "filter/git_run.h"
-#include "filter/hooks_setup.h"
-#include "filter/options.h"
-#include "filter/report.h"
-#include "filter/repository.h"
+#include "filter/cli/command.h"
+#include "filter/git/filter_config.h"
+#include "filter/git/git_run.h"
+#include "filter/git/hooks_setup.h"
+#include "filter/cli/options.h"
+#include "filter/cli/report.h"
+#include "filter/git/repository.h"
 
 /* ---- settings -------------------------------------------------------------------------------- */
 

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "filter/command.h"
-#include "filter/json_output.h"
-#include "filter/options.h"
-#include "filter/report.h"
-#include "filter/stored.h"
-#include "filter/text.h"
-#include "filter/work_file.h"
+#include "filter/cli/command.h"
+#include "filter/cli/json_output.h"
+#include "filter/cli/options.h"
+#include "filter/cli/report.h"
+#include "filter/objects/stored.h"
+#include "filter/cli/text.h"
+#include "filter/work/work_file.h"
 
 /* Hex digits of an oid in the short form. */
 #define SHORT_OID 10

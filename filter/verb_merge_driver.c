@@ -12,15 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "filter/caller.h"
-#include "filter/command.h"
-#include "filter/git_run.h"
-#include "filter/lfs.h"
-#include "filter/merge_tensors.h"
-#include "filter/options.h"
-#include "filter/output_file.h"
-#include "filter/report.h"
-#include "filter/text.h"
+#include "filter/git/caller.h"
+#include "filter/cli/command.h"
+#include "filter/git/git_run.h"
+#include "filter/objects/lfs.h"
+#include "filter/merge/merge_tensors.h"
+#include "filter/cli/options.h"
+#include "filter/cli/output_file.h"
+#include "filter/cli/report.h"
+#include "filter/cli/text.h"
 
 struct merge {
 	struct workspace *ws;

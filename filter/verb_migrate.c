@@ -4,14 +4,14 @@
 #include <string.h>
 #include <strings.h>
 
-#include "filter/command.h"
-#include "filter/hooks_setup.h"
-#include "filter/json_output.h"
-#include "filter/migrate.h"
-#include "filter/options.h"
-#include "filter/progress.h"
-#include "filter/report.h"
-#include "filter/text.h"
+#include "filter/cli/command.h"
+#include "filter/git/hooks_setup.h"
+#include "filter/cli/json_output.h"
+#include "filter/migrate/migrate.h"
+#include "filter/cli/options.h"
+#include "filter/cli/progress.h"
+#include "filter/cli/report.h"
+#include "filter/cli/text.h"
 
 /* What the command line said. */
 struct request {

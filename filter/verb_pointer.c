@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "filter/command.h"
+#include "filter/cli/command.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "filter/convert.h"
-#include "filter/options.h"
-#include "filter/report.h"
+#include "filter/convert/convert.h"
+#include "filter/cli/options.h"
+#include "filter/cli/report.h"
 #include "filter/stream.h"
 
 static int open_file(const char *file)

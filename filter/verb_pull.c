@@ -2,12 +2,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "filter/checkout.h"
-#include "filter/command.h"
-#include "filter/git_run.h"
-#include "filter/hooks_setup.h"
-#include "filter/options.h"
-#include "filter/progress.h"
+#include "filter/work/checkout.h"
+#include "filter/cli/command.h"
+#include "filter/git/git_run.h"
+#include "filter/git/hooks_setup.h"
+#include "filter/cli/options.h"
+#include "filter/cli/progress.h"
 
 /* True if a word is the name of a remote. */
 static bool is_remote(const struct repository *repository, const char *word)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "filter/command.h"
+#include "filter/cli/command.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "filter/caller.h"
-#include "filter/conflict_text.h"
-#include "filter/convert.h"
-#include "filter/lfs.h"
-#include "filter/options.h"
-#include "filter/report.h"
+#include "filter/git/caller.h"
+#include "filter/objects/conflict_text.h"
+#include "filter/convert/convert.h"
+#include "filter/objects/lfs.h"
+#include "filter/cli/options.h"
+#include "filter/cli/report.h"
 #include "filter/stream.h"
 
 /* A blob on its way: the beginning waits until it is clear that this is no pointer. */

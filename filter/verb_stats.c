@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "filter/command.h"
-#include "filter/options.h"
-#include "filter/report.h"
-#include "filter/stats.h"
-#include "filter/stats_json.h"
-#include "filter/stats_text.h"
+#include "filter/cli/command.h"
+#include "filter/cli/options.h"
+#include "filter/cli/report.h"
+#include "filter/stats/stats.h"
+#include "filter/stats/stats_json.h"
+#include "filter/stats/stats_text.h"
 
 struct stats_arguments {
 	bool all;

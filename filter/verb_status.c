@@ -4,16 +4,16 @@
 #include <string.h>
 
 #include "core/base/buffer.h"
-#include "filter/attributes_file.h"
-#include "filter/checkout.h"
-#include "filter/command.h"
-#include "filter/conflict_text.h"
-#include "filter/filter_config.h"
-#include "filter/json_output.h"
-#include "filter/options.h"
-#include "filter/report.h"
-#include "filter/stored.h"
-#include "filter/text.h"
+#include "filter/git/attributes_file.h"
+#include "filter/work/checkout.h"
+#include "filter/cli/command.h"
+#include "filter/objects/conflict_text.h"
+#include "filter/git/filter_config.h"
+#include "filter/cli/json_output.h"
+#include "filter/cli/options.h"
+#include "filter/cli/report.h"
+#include "filter/objects/stored.h"
+#include "filter/cli/text.h"
 
 /* How a file stands. Each but the first deserves a line. */
 enum state {

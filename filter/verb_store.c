@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "filter/completion.h"
-#include "filter/manual.h"
-#include "filter/report.h"
+#include "filter/cli/completion.h"
+#include "filter/cli/manual.h"
+#include "filter/cli/report.h"
 
 /* argv[0] of each is its second word. */
 static const struct command verbs[] = {

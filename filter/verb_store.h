@@ -3,7 +3,7 @@
 #ifndef FILTER_VERB_STORE_H
 #define FILTER_VERB_STORE_H
 
-#include "filter/command.h"
+#include "filter/cli/command.h"
 
 int verb_store_gc(const struct command *self, int argc, char **argv);
 int verb_store_init(const struct command *self, int argc, char **argv);

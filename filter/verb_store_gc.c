@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "filter/options.h"
-#include "filter/report.h"
-#include "filter/store_listing.h"
-#include "filter/store_needs.h"
-#include "filter/store_place.h"
-#include "filter/text.h"
+#include "filter/cli/options.h"
+#include "filter/cli/report.h"
+#include "filter/store/store_listing.h"
+#include "filter/store/store_needs.h"
+#include "filter/store/store_place.h"
+#include "filter/cli/text.h"
 #include "filter/verb_store.h"
 
 /* An upload that was broken off goes on where it stopped; after so many days nobody comes back. */

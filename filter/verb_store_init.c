@@ -6,12 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "filter/git_run.h"
-#include "filter/options.h"
+#include "filter/git/git_run.h"
+#include "filter/cli/options.h"
 #include "filter/remote/network.h"
-#include "filter/report.h"
-#include "filter/store_place.h"
-#include "filter/text.h"
+#include "filter/cli/report.h"
+#include "filter/store/store_place.h"
+#include "filter/cli/text.h"
 #include "filter/verb_store.h"
 
 struct initialisation {

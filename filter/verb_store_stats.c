@@ -2,12 +2,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "filter/json_output.h"
-#include "filter/options.h"
-#include "filter/report.h"
-#include "filter/store_listing.h"
-#include "filter/store_place.h"
-#include "filter/text.h"
+#include "filter/cli/json_output.h"
+#include "filter/cli/options.h"
+#include "filter/cli/report.h"
+#include "filter/store/store_listing.h"
+#include "filter/store/store_place.h"
+#include "filter/cli/text.h"
 #include "filter/verb_store.h"
 
 struct sums {

@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "filter/json_output.h"
-#include "filter/options.h"
-#include "filter/progress.h"
-#include "filter/proof.h"
-#include "filter/report.h"
-#include "filter/spool.h"
-#include "filter/store_listing.h"
-#include "filter/store_needs.h"
-#include "filter/store_place.h"
-#include "filter/text.h"
+#include "filter/cli/json_output.h"
+#include "filter/cli/options.h"
+#include "filter/cli/progress.h"
+#include "filter/objects/proof.h"
+#include "filter/cli/report.h"
+#include "filter/convert/spool.h"
+#include "filter/store/store_listing.h"
+#include "filter/store/store_needs.h"
+#include "filter/store/store_place.h"
+#include "filter/cli/text.h"
 #include "filter/verb_store.h"
 
 /* An object to check. */

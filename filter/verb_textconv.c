@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "filter/command.h"
+#include "filter/cli/command.h"
 
 #include <stdio.h>
 
-#include "filter/caller.h"
-#include "filter/model_text.h"
-#include "filter/options.h"
+#include "filter/git/caller.h"
+#include "filter/model/model_text.h"
+#include "filter/cli/options.h"
 
 /* All that there is to say without the object, and what whoever looks for pointers must see:
  * `git lfs prune` deletes the objects whose pointers it does not find among what was not pushed. */

@@ -7,17 +7,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "filter/attributes_file.h"
-#include "filter/command.h"
-#include "filter/git_run.h"
-#include "filter/guard.h"
-#include "filter/hooks_setup.h"
-#include "filter/json_output.h"
-#include "filter/options.h"
-#include "filter/report.h"
-#include "filter/repository.h"
-#include "filter/text.h"
-#include "filter/work_file.h"
+#include "filter/git/attributes_file.h"
+#include "filter/cli/command.h"
+#include "filter/git/git_run.h"
+#include "filter/git/guard.h"
+#include "filter/git/hooks_setup.h"
+#include "filter/cli/json_output.h"
+#include "filter/cli/options.h"
+#include "filter/cli/report.h"
+#include "filter/git/repository.h"
+#include "filter/cli/text.h"
+#include "filter/work/work_file.h"
 
 /* ---- listing --------------------------------------------------------------------------------- */
 

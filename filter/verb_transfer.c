@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "filter/command.h"
+#include "filter/cli/command.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "filter/agent/agent.h"
-#include "filter/options.h"
-#include "filter/report.h"
+#include "filter/cli/options.h"
+#include "filter/cli/report.h"
 
 /*
  * Moves a standard stream to a descriptor that no child inherits, and puts another in its place. A

@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "filter/command.h"
-#include "filter/filter_config.h"
-#include "filter/git_run.h"
-#include "filter/hook_files.h"
-#include "filter/options.h"
-#include "filter/report.h"
-#include "filter/repository.h"
-#include "filter/text.h"
+#include "filter/cli/command.h"
+#include "filter/git/filter_config.h"
+#include "filter/git/git_run.h"
+#include "filter/git/hook_files.h"
+#include "filter/cli/options.h"
+#include "filter/cli/report.h"
+#include "filter/git/repository.h"
+#include "filter/cli/text.h"
 
 /* Whether a setting belongs to somebody else's transfer agent. Returns -1 after reporting. */
 static int is_foreign(const struct config_scope *scope, const struct filter_setting *setting)

@@ -2,12 +2,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "filter/attributes_file.h"
-#include "filter/command.h"
-#include "filter/guard.h"
-#include "filter/options.h"
-#include "filter/report.h"
-#include "filter/text.h"
+#include "filter/git/attributes_file.h"
+#include "filter/cli/command.h"
+#include "filter/git/guard.h"
+#include "filter/cli/options.h"
+#include "filter/cli/report.h"
+#include "filter/cli/text.h"
 
 static int untrack_one(const struct repository *repository, struct attributes_file *file,
 		       const char *prefix, const char *pattern, bool *any)

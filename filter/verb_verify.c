@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "filter/command.h"
+#include "filter/cli/command.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "filter/codec_arguments.h"
-#include "filter/json_output.h"
-#include "filter/options.h"
-#include "filter/progress.h"
-#include "filter/proof.h"
-#include "filter/report.h"
-#include "filter/subject.h"
-#include "filter/text.h"
-#include "filter/verify_history.h"
+#include "filter/cli/codec_arguments.h"
+#include "filter/cli/json_output.h"
+#include "filter/cli/options.h"
+#include "filter/cli/progress.h"
+#include "filter/objects/proof.h"
+#include "filter/cli/report.h"
+#include "filter/inspect/subject.h"
+#include "filter/cli/text.h"
+#include "filter/verify/verify_history.h"
 
 /* Checks the object's bytes against its name. */
 static int check_name(const struct subject *subject, const char *name)

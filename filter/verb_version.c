@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "filter/command.h"
+#include "filter/cli/command.h"
 
 #include <stdio.h>
 #include <xxhash.h>
@@ -7,8 +7,8 @@
 #include <zstd.h>
 
 #include "core/brevis.h"
-#include "filter/options.h"
-#include "filter/repository.h"
+#include "filter/cli/options.h"
+#include "filter/git/repository.h"
 
 int verb_version(const struct command *self, int argc, char **argv)
 {

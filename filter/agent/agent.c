@@ -21,7 +21,7 @@
 #include "filter/agent/protocol.h"
 #include "filter/agent/transfer_log.h"
 #include "filter/agent/upload.h"
-#include "filter/report.h"
+#include "filter/cli/report.h"
 
 struct session {
 	FILE *out;

@@ -10,7 +10,7 @@
 #include "core/base/hasher.h"
 #include "filter/agent/holding.h"
 #include "filter/agent/incoming.h"
-#include "filter/report.h"
+#include "filter/cli/report.h"
 #include "filter/stream.h"
 
 /* Smaller objects are hashed without a thread. */

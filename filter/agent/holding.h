@@ -6,7 +6,7 @@
 #ifndef FILTER_AGENT_HOLDING_H
 #define FILTER_AGENT_HOLDING_H
 
-#include "filter/object_store.h"
+#include "filter/objects/object_store.h"
 #include "filter/remote/store.h"
 
 /**

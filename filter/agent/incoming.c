@@ -13,10 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "filter/cache_file.h"
-#include "filter/interrupt.h"
+#include "filter/objects/cache_file.h"
+#include "filter/cli/interrupt.h"
 #include "filter/stream.h"
-#include "filter/token.h"
+#include "filter/objects/token.h"
 
 #define PART_SUFFIX ".part"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "filter/agent/protocol.h"
-#include "filter/clock.h"
+#include "filter/objects/clock.h"
 
 #define INTERVAL_MS 100
 

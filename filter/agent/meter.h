@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "filter/pointer.h"
+#include "filter/objects/pointer.h"
 
 struct meter {
 	FILE *out;

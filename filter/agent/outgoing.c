@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "filter/report.h"
+#include "filter/cli/report.h"
 #include "filter/stream.h"
 
 /* The object is read in steps of this size. */

@@ -8,7 +8,7 @@
 #ifndef FILTER_AGENT_OUTGOING_H
 #define FILTER_AGENT_OUTGOING_H
 
-#include "filter/convert.h"
+#include "filter/convert/convert.h"
 #include "filter/remote/store.h"
 
 struct outgoing;

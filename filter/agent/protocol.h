@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "filter/pointer.h"
+#include "filter/objects/pointer.h"
 #include "filter/remote/fault.h"
 
 enum agent_event_kind {

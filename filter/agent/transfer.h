@@ -4,7 +4,7 @@
 #define FILTER_AGENT_TRANSFER_H
 
 #include "filter/agent/meter.h"
-#include "filter/convert.h"
+#include "filter/convert/convert.h"
 #include "filter/remote/store.h"
 
 struct transfer {

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/escape.h"
-#include "filter/cache_file.h"
+#include "filter/objects/cache_file.h"
 
 #define NAME     "transfer.log"
 #define OLD_NAME NAME ".old"

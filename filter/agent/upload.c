@@ -10,7 +10,7 @@
 #include "core/base/bytes.h"
 #include "filter/agent/holding.h"
 #include "filter/agent/outgoing.h"
-#include "filter/report.h"
+#include "filter/cli/report.h"
 
 /* What tells a safetensors file: the length of its header, then that. */
 #define HEADER_LENGTH_SIZE 8

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/base/buffer.h"
-#include "filter/git_run.h"
+#include "filter/git/git_run.h"
 
 enum state { NOT_ASKED, KNOWN, APPROVED, NO_ANSWER };
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "filter/token.h"
+#include "filter/objects/token.h"
 
 /* An upload that is whole and has no more bytes than this is sent with its length, as servers like
  * it best; a longer one in chunks, while it is still being made. */

@@ -15,11 +15,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "filter/cache_file.h"
+#include "filter/objects/cache_file.h"
 #include "filter/remote/driver_directory.h"
 #include "filter/remote/new_file.h"
 #include "filter/stream.h"
-#include "filter/token.h"
+#include "filter/objects/token.h"
 
 /* Bytes that are written at a time. */
 #define STEP ((size_t)1 << 20)

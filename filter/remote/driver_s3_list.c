@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "filter/pointer.h"
+#include "filter/objects/pointer.h"
 #include "filter/remote/xml.h"
 
 #define OBJECTS "objects/"

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "filter/pointer.h"
+#include "filter/objects/pointer.h"
 #include "filter/remote/xml.h"
 
 #define STATUS_UNIMPLEMENTED 501

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "filter/remote/sftp_text.h"
-#include "filter/token.h"
+#include "filter/objects/token.h"
 
 #define OBJECTS     "objects/"
 #define TEMPORARIES "tmp/"

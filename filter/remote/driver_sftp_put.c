@@ -23,7 +23,7 @@
 
 #include "core/base/digest.h"
 #include "filter/remote/sftp_text.h"
-#include "filter/token.h"
+#include "filter/objects/token.h"
 
 #define CHUNK ((size_t)1 << 20)
 

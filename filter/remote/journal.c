@@ -25,10 +25,10 @@
 
 #include "core/base/buffer.h"
 #include "core/base/digest.h"
-#include "filter/cache_file.h"
-#include "filter/pointer.h"
+#include "filter/objects/cache_file.h"
+#include "filter/objects/pointer.h"
 #include "filter/stream.h"
-#include "filter/token.h"
+#include "filter/objects/token.h"
 
 #define SUM_SIZE    17 /* hex digits and a blank */
 #define DIGEST_SIZE 128

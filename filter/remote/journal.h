@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "filter/token.h"
+#include "filter/objects/token.h"
 
 #define JOURNAL_NOTE_SIZE 1024
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "filter/clock.h"
+#include "filter/objects/clock.h"
 #include "filter/remote/network_sftp_private.h"
 
 /* What libcurl hands on at once. libssh2 asks for four times as much ahead, which is lost at the

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "filter/clock.h"
+#include "filter/objects/clock.h"
 
 #include "filter/remote/network_sftp_private.h"
 

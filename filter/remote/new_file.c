@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "filter/interrupt.h"
+#include "filter/cli/interrupt.h"
 
 #define OWN_FD "/proc/self/fd/%d"
 

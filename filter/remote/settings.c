@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "filter/remote/location.h"
-#include "filter/repository.h"
+#include "filter/git/repository.h"
 
 #define RETRIES       8
 #define RETRIES_MAX   1000

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "filter/remote/fault.h"
-#include "filter/sync_policy.h"
+#include "filter/objects/sync_policy.h"
 
 struct repository;
 

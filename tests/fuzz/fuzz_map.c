@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "filter/known.h"
+#include "filter/objects/known.h"
 #include "tests/fuzz/fuzz.h"
 
 #define ORIGINAL_SIZE 4096

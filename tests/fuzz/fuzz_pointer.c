@@ -2,7 +2,7 @@
 /** Pointers: what is taken for one can be written canonically, and reads back as the same. */
 #include <string.h>
 
-#include "filter/pointer.h"
+#include "filter/objects/pointer.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "filter/session.h"
+#include "filter/convert/session.h"
 #include "tests/fuzz/fuzz.h"
 
 #define DELAYED_MAX 8

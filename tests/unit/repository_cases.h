@@ -6,7 +6,7 @@
 #include "tests/unit/sandbox.h"
 
 #include "core/base/buffer.h"
-#include "filter/repository.h"
+#include "filter/git/repository.h"
 
 #define OID_A "1111111111111111111111111111111111111111111111111111111111111111"
 #define OID_B "2222222222222222222222222222222222222222222222222222222222222222"

@@ -2,8 +2,8 @@
 /* What track and untrack do to a .gitattributes file, and the guard's patterns. */
 #include "tests/unit/sandbox.h"
 
-#include "filter/attributes_file.h"
-#include "filter/guard.h"
+#include "filter/git/attributes_file.h"
+#include "filter/git/guard.h"
 
 #define FILE_NAME ".gitattributes"
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "filter/caller.h"
+#include "filter/git/caller.h"
 
 /* A command line whose words are parted by '|'. */
 static size_t split(const char *text, char *words)

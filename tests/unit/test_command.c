@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "filter/command.h"
-#include "filter/completion.h"
+#include "filter/cli/command.h"
+#include "filter/cli/completion.h"
 
 static int run_nothing(const struct command *self, int argc, char **argv)
 {

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "filter/conflict_text.h"
+#include "filter/objects/conflict_text.h"
 
 #define VERSION "version https://git-lfs.github.com/spec/v1\n"
 #define OID_1   "oid sha256:1111111111111111111111111111111111111111111111111111111111111111\n"

@@ -2,8 +2,8 @@
 /* Which hook files are whose, and that nobody's own is ever written over. */
 #include "tests/unit/sandbox.h"
 
-#include "filter/hook_files.h"
-#include "filter/hooks_setup.h"
+#include "filter/git/hook_files.h"
+#include "filter/git/hooks_setup.h"
 
 /* Where the sources are: the directory the test was started in. */
 static char *source_dir;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The map of known content: what it remembers, and how little it minds damage. */
-#include "filter/known.h"
+#include "filter/objects/known.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

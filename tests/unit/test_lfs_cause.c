@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Causes out of git-lfs's stderr: one line that tells, of many that do not. */
-#include "filter/lfs_cause.h"
+#include "filter/objects/lfs_cause.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "core/base/bytes.h"
-#include "filter/merge_header.h"
+#include "filter/merge/merge_header.h"
 
 /* Reads a header, step bytes at a time. Returns NULL if it is refused. */
 static struct merge_header *header_of(const char *text, size_t step)

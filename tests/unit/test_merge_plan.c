@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "filter/merge_plan.h"
+#include "filter/merge/merge_plan.h"
 
 #define ITEMS_MAX 16
 

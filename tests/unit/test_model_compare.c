@@ -6,7 +6,7 @@
 #include "tests/unit/sandbox.h"
 #include "tests/unit/support.h"
 
-#include "filter/model_compare.h"
+#include "filter/diff/model_compare.h"
 
 #define BIG ((size_t)9 << 20) /* more than one piece, and several steps */
 

@@ -3,7 +3,7 @@
 #include "tests/unit/sandbox.h"
 #include "tests/unit/support.h"
 
-#include "filter/model_view.h"
+#include "filter/model/model_view.h"
 #include "tests/unit/sha256_of.h"
 
 #define BIG ((size_t)9 << 20) /* more than one piece */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Objects: where they lie, how they get there, and that nothing is left where they cannot. */
-#include "filter/object_store.h"
+#include "filter/objects/object_store.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Packets: limits of their sizes, slow and broken streams. */
-#include "filter/pkt_line.h"
+#include "filter/convert/pkt_line.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pointers: what git-lfs takes for one, and what it does not. */
-#include "filter/pointer.h"
+#include "filter/objects/pointer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The priors kept beside the objects: what comes back, and how little damage there matters. */
-#include "filter/priors.h"
+#include "filter/convert/priors.h"
 
 #include <fcntl.h>
 
-#include "filter/pointer.h"
+#include "filter/objects/pointer.h"
 #include "tests/unit/sandbox.h"
 #include "tests/unit/sha256_of.h"
 

@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-#include "filter/progress.h"
-#include "filter/progress_text.h"
-#include "filter/report.h"
+#include "filter/cli/progress.h"
+#include "filter/cli/progress_text.h"
+#include "filter/cli/report.h"
 
 /* ---- words ----------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* git's filter protocol: a peer on a socket plays git, well behaved and otherwise. */
-#include "filter/session.h"
+#include "filter/convert/session.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "filter/pkt_line.h"
+#include "filter/convert/pkt_line.h"
 
 /* ---- actions whose behaviour the path chooses ----------------------------------------------- */
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "filter/shared_mode.h"
+#include "filter/git/shared_mode.h"
 
 static const mode_t plain = S_IFREG | 0600;
 static const mode_t directory = S_IFDIR | 0700;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Spools and sources: bytes come back as they went in, from memory and from a file, wherever that
  * can be, and failures on either side are told apart. */
-#include "filter/spool.h"
+#include "filter/convert/spool.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 /* How stores are talked to, and which one it is: git's files, .lfsconfig, the environment. */
 #include "filter/remote/settings.h"
 
-#include "filter/repository.h"
+#include "filter/git/repository.h"
 #include "tests/unit/sandbox.h"
 
 static const char *const variables[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which settings of git have loose objects synced, and thus ours. */
-#include "filter/sync_policy.h"
+#include "filter/objects/sync_policy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "filter/tensor_compare.h"
+#include "filter/diff/tensor_compare.h"
 
 /* Both in one array of elements, as they lie in a file. */
 static struct tensor_difference compare(const char *dtype, const void *before, const void *after,

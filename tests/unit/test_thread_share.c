@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "filter/thread_share.h"
+#include "filter/convert/thread_share.h"
 
 static char place[] = "/tmp/brevis-unit-XXXXXX";
 static char budget[sizeof(place) + 64];

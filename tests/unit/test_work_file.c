@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "filter/work_file.h"
+#include "filter/work/work_file.h"
 
 #define OID     "1111111111111111111111111111111111111111111111111111111111111111"
 #define POINTER "version https://git-lfs.github.com/spec/v1\noid sha256:" OID "\nsize 12345\n"

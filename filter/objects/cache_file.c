@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "filter/objects/cache_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "filter/git/shared_mode.h"
+#include "filter/objects/token.h"
+
+int cache_directory_open(const char *path)
+{
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Makes one directory, unless it is there. What is above may well be there in places where nothing
+ * can be made: that is no failure yet, but the cause of a later one, and kept in *refused. */
+static int make_directory(const char *path, int *refused)
+{
+	if (shared_mkdir(path) == 0 || errno == EEXIST)
+		return 0;
+	if (errno == EROFS || errno == EACCES) {
+		*refused = errno;
+		return 0;
+	}
+	if (errno == ENOENT && *refused)
+		errno = *refused;
+	return -1;
+}
+
+int cache_directory_make(const char *path)
+{
+	char *copy = strdup(path);
+	char *slash;
+	int refused = 0;
+	int fd = -1;
+
+	if (!copy)
+		return -1;
+	for (slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (make_directory(copy, &refused) != 0)
+			goto out;
+		*slash = '/';
+	}
+	if (make_directory(copy, &refused) != 0)
+		goto out;
+	fd = cache_directory_open(copy);
+	if (fd < 0 && errno == ENOENT && refused)
+		errno = refused;
+out:
+	free(copy);
+	return fd;
+}
+
+/* Reads until the end of the file or of the room. */
+static ssize_t read_all(int fd, uint8_t *buf, size_t room)
+{
+	size_t len = 0;
+
+	while (len < room) {
+		ssize_t n = read(fd, buf + len, room - len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			break;
+		len += (size_t)n;
+	}
+	return (ssize_t)len;
+}
+
+ssize_t cache_file_read(int dir_fd, const char *name, void *buf, size_t room, struct stat *st)
+{
+	struct stat own;
+	ssize_t len = -1;
+	int error;
+	/* A named pipe must not make us wait for a writer. */
+	int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	if (fd < 0)
+		return -1;
+	if (!st)
+		st = &own;
+	if (fstat(fd, st) == 0) {
+		if (!S_ISREG(st->st_mode))
+			errno = EINVAL;
+		else if ((uint64_t)st->st_size > room)
+			errno = EFBIG;
+		else
+			len = read_all(fd, buf, room);
+	}
+	error = errno;
+	close(fd);
+	errno = error;
+	return len;
+}
+
+static int write_all(int fd, const uint8_t *data, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -1;
+		data += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int cache_file_write(int dir_fd, const char *name, const void *data, size_t len)
+{
+	char temporary[32];
+	char token[TOKEN_SIZE + 1];
+	int failed;
+	int error;
+	int fd;
+
+	if (token_make(token) != 0)
+		return -1;
+	snprintf(temporary, sizeof(temporary), "new-%s", token);
+	fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return -1;
+	failed = write_all(fd, data, len);
+	error = errno;
+	if (close(fd) != 0 && !failed) {
+		failed = -1;
+		error = errno;
+	}
+	if (!failed && renameat(dir_fd, temporary, dir_fd, name) == 0)
+		return 0;
+	if (!failed)
+		error = errno;
+	unlinkat(dir_fd, temporary, 0);
+	errno = error;
+	return -1;
+}

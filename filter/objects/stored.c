@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "filter/objects/stored.h"
+
+#include <string.h>
+
+#include "filter/work/work_file.h"
+
+/* An object that is no archive is its own original: its name is the digest. */
+static void take_plain(const struct pointer *pointer, struct stored *out)
+{
+	memcpy(out->original_oid, pointer->oid, sizeof(out->original_oid));
+	out->original_size = pointer->size;
+	out->is_known = true;
+}
+
+static void take_archive(const struct object_file *file, struct stored *out)
+{
+	const struct brevis_archive_info *info;
+	struct brevis_archive *archive;
+
+	if (brevis_archive_open(&file->source, &archive, NULL) != BREVIS_OK)
+		return;
+	info = brevis_archive_info(archive);
+	out->original_size = info->original_size;
+	digest_to_hex(info->original_sha256, out->original_oid);
+	out->is_known = true;
+	brevis_archive_free(archive);
+}
+
+void stored_look(const struct workspace *ws, const struct pointer *pointer, struct stored *out)
+{
+	struct object_file file;
+
+	memset(out, 0, sizeof(*out));
+	if (pointer->size == 0) {
+		out->is_here = out->is_known = true;
+		memcpy(out->original_oid, STORED_EMPTY_OID, sizeof(out->original_oid));
+		return;
+	}
+	if (object_file_open(&file, ws->store, pointer->oid) < 0)
+		return;
+	out->is_here = file.source.size == pointer->size;
+	out->is_cut = !out->is_here;
+	out->found_size = file.source.size;
+	out->is_archive = out->is_here && object_file_is_archive(&file);
+	if (out->is_archive)
+		take_archive(&file, out);
+	else if (out->is_here)
+		take_plain(pointer, out);
+	object_file_close(&file);
+}
+
+bool stored_matches(const struct workspace *ws, const struct pointer *pointer, const char *path,
+		    uint64_t size)
+{
+	uint8_t sha256[BREVIS_SHA256_SIZE];
+	char oid[OID_HEX_SIZE + 1];
+	struct pointer known;
+	struct stored stored;
+	uint64_t read;
+
+	stored_look(ws, pointer, &stored);
+	if (stored.is_known && stored.original_size != size)
+		return false;
+	if (work_file_digest(repository_work_tree(ws->repository), path, &read, sha256) < 0)
+		return false;
+	digest_to_hex(sha256, oid);
+	if (stored.is_known)
+		return read == size && strcmp(oid, stored.original_oid) == 0;
+	return known_find(ws->known, read, sha256, &known) && pointer_equal(&known, pointer);
+}

@@ -67,7 +67,7 @@ static const char *after_batch(const char *cause)
 static const char *const unsaid = "git-lfs does not say why";
 static const char *const no_object = "the remote does not have it";
 static const char *const no_remote = "there is no remote to download it from";
-/* The agent for file:// URLs ends like this where no repository is. */
+/* The agent for file:// URLs ends like this where no repository is; newer ones say so. */
 static const char *const no_agent = "the transfer agent of git-lfs ended without a word (EOF)";
 
 bool lfs_cause(char *text, const char *oid, char *out, size_t size)
@@ -120,6 +120,8 @@ const char *lfs_remedy(const char *cause)
 	static const char *const rights =
 		"check your access to the remote and git's credentials for it, then run `git "
 		"brevis pull`";
+	static const char *const gone = "see that the remote's repository is where `git remote -v` "
+					"says, then run `git brevis pull`";
 	/* The first that fits: what is told of the disk comes before what is told of a peer. */
 	static const struct {
 		const char *sign, *remedy;
@@ -128,8 +130,8 @@ const char *lfs_remedy(const char *cause)
 		{"object not found", missing},
 		{no_remote, "add one with `git remote add`, or correct its address (`git remote "
 			    "-v`), then run `git brevis pull`"},
-		{no_agent, "see that the remote's repository is where `git remote -v` says, then "
-			   "run `git brevis pull`"},
+		{no_agent, gone},
+		{"creating handler: chdir ", gone},
 		{"no space left", room},
 		{"disk quota exceeded", room},
 		{"file too large", room},

@@ -330,7 +330,7 @@ must git -C moved remote remove origin
 must git -C moved remote add origin "file://$T/moved.git"
 in_dir moved run git brevis pull bad.safetensors
 exits 1 'a remote that was moved: pull ends with 1'
-one_line 'a remote that was moved: one line' bad.safetensors 'ended without a word' 'git remote -v'
+one_line 'a remote that was moved: one line' bad.safetensors 'git remote -v'
 
 # An object that cannot be read may be a good one: nothing that destroys it is advised.
 must cp -a work unreadable

@@ -91,6 +91,8 @@ static void test_remedies(void **state)
 		{"Post \"http://h/x\": dial tcp 127.0.0.1:9: connect: connection refused",
 		 "when the remote can be reached"},
 		{"the transfer agent of git-lfs ended without a word (EOF)", "`git remote -v`"},
+		{"[0] error creating handler: chdir /x.git: no such file or directory",
+		 "`git remote -v`"},
 		{"Get \"http://h/x\": EOF", "when the remote can be reached"},
 		{"git: 'lfs' is not a git command", "install git-lfs"},
 	};

@@ -256,8 +256,9 @@ static void test_odd_lfsconfig(void **state)
 {
 	(void)state;
 	put_text("elsewhere", "[lfs]\n\turl = brevis::/elsewhere\n");
+	/* What a stranger includes may be any file of this machine. */
 	put_text(".lfsconfig", "[include]\n\tpath = elsewhere\n");
-	assert_url(NULL, true, "/elsewhere");
+	assert_url(NULL, true, NULL);
 	put_text(".lfsconfig", "[lfs]\n\turl = brevis::/a\n[broken\n");
 	assert_url(NULL, true, NULL);
 }

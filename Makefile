@@ -29,14 +29,23 @@ PACKAGES := libgit2 libcurl expat $(CORE_PACKAGES)
 
 WARN     := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
             -Wpointer-arith -Wvla -Wformat=2
-HARDEN   := -fstack-protector-strong -D_FORTIFY_SOURCE=2
+# What stops an error of ours from becoming somebody's way in. What only newer compilers or one kind of
+# processor know is taken where the compiler takes it: guards of where a jump may land and a function
+# return to are -fcf-protection on x86 and -mbranch-protection on ARM.
+accepted = $(shell $(CC) $(1) -O1 -Werror -include stdlib.h -x c -S -o /dev/null /dev/null 2>/dev/null && echo '$(1)')
+HARDEN   := -fstack-protector-strong \
+            $(or $(call accepted,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3),-D_FORTIFY_SOURCE=2) \
+            $(call accepted,-fstack-clash-protection) \
+            $(or $(call accepted,-fcf-protection),$(call accepted,-mbranch-protection=standard))
+# Relocations are made at the start and then not writable; no stack is ever executable.
+HARDEN_LINK := -Wl,-z,relro,-z,now,-z,noexecstack
 POSITION := -fPIE
 CPPFLAGS += -I. -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64
 # Flags of packages that are installed by the time a compiler runs.
 PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
 PKG_LIBS   = $(shell $(PKG_CONFIG) --libs $(PACKAGES))
 ALL_CFLAGS = -std=gnu11 $(OPT) $(WARN) $(HARDEN) $(POSITION) -fvisibility=hidden -pthread -MMD -MP $(SANITIZE) $(CFLAGS)
-ALL_LDFLAGS = -pie -Wl,-z,relro,-z,now -pthread $(SANITIZE) $(LDFLAGS)
+ALL_LDFLAGS = -pie $(HARDEN_LINK) -pthread $(SANITIZE) $(LDFLAGS)
 
 CORE_SRC   := $(wildcard core/*.c core/*/*.c)
 FILTER_SRC := $(wildcard filter/*.c filter/*/*.c)
@@ -90,7 +99,7 @@ $(SHARED): $(CORE_OBJ)
 	@mkdir -p $(@D)
 	@echo 'BREVIS_$(lastword $(subst ., ,$(SONAME))) { global: brevis_*; local: *; };' >$(@D)/libbrevis.map
 	$(CC) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=$(@D)/libbrevis.map \
-		-Wl,-z,relro,-z,now,--as-needed $(if $(SANITIZE),,-Wl,-z,defs) -pthread $(SANITIZE) \
+		$(HARDEN_LINK) -Wl,--as-needed $(if $(SANITIZE),,-Wl,-z,defs) -pthread $(SANITIZE) \
 		$(LDFLAGS) -o $@ $^ $(PKG_LIBS)
 
 # The library for others to link: inner names get the library's prefix, so as not to meet theirs.

@@ -221,7 +221,7 @@ static enum finding find_fault(const struct fsck *f, const char *path,
 			 pointer->oid, file->source.size, pointer->size);
 		return FOUND_MISMATCHED;
 	}
-	rc = object_file_is_archive(file) ? decode(f->ws, path, file, &err) : BREVIS_OK;
+	rc = file->is_archive ? decode(f->ws, path, file, &err) : BREVIS_OK;
 	if (rc == BREVIS_OK)
 		return FOUND_NOTHING;
 	snprintf(text, len, "object %.12s does not restore: %s; %s", pointer->oid, err.message,

@@ -17,7 +17,7 @@ static int inspect(const struct workspace *ws, const char *name, bool json, bool
 
 	if (subject_open(&subject, ws, name) != 0)
 		return -1;
-	if (!object_file_is_archive(&subject.file)) {
+	if (!subject.file.is_archive) {
 		report_error("%s is a plain Git LFS object, no archive of git-brevis; there is "
 			     "nothing to inspect",
 			     name);

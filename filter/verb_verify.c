@@ -103,7 +103,7 @@ static int verify(const struct workspace *ws, struct json_output *json, const ch
 		return -1;
 	if (subject.has_pointer && check_name(&subject, name) != 0)
 		goto out;
-	if (object_file_is_archive(&subject.file)) {
+	if (subject.file.is_archive) {
 		result = check_archive(&subject, ws, json, name);
 		goto out;
 	}

@@ -164,7 +164,7 @@ static int finish_archive(struct receiving *r, struct landed *landed, struct fau
 
 	if (object_file_from_fd(&file, r->in.fd) != 0)
 		return fault_errno(fault, errno, "%s cannot be read", r->in.path);
-	if (!object_file_is_archive(&file))
+	if (!file.is_archive)
 		return fault_set(fault, FAULT_DAMAGED, HOLDING_REMEDY,
 				 "what is there has %" PRIu64 " bytes instead of %" PRIu64
 				 ", and is no archive",

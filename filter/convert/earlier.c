@@ -28,7 +28,7 @@ static bool open_archive(const struct workspace *ws, struct earlier_archive *one
 		return false;
 	if (one->file.source.size != one->pointer.size) {
 		report_trace("object %s has the wrong size; not used", one->pointer.oid);
-	} else if (!object_file_is_archive(&one->file)) {
+	} else if (!one->file.is_archive) {
 		*is_plain = true;
 	} else {
 		if (brevis_archive_open(&one->file.source, &one->archive, &err) == BREVIS_OK)

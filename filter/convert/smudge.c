@@ -212,7 +212,7 @@ enum smudge_result smudge_pointer(struct workspace *ws, const char *path,
 							   : fail_reading(&job, errno);
 	if (job.file.source.size != pointer->size) {
 		result = fail_size(&job);
-	} else if (object_file_is_archive(&job.file)) {
+	} else if (job.file.is_archive) {
 		result = decode(&job);
 	} else {
 		result = pass_through(&job);

@@ -25,7 +25,7 @@ static int look_at_file(struct subject *subject, const char *name, int *reason)
 			close(fd);
 		return 0;
 	}
-	if (object_file_is_archive(&subject->file))
+	if (subject->file.is_archive)
 		return 1;
 	if (source->size < sizeof(head) &&
 	    source->read_at(source->ctx, head, (size_t)source->size, 0) == 0)

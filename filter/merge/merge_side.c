@@ -72,8 +72,7 @@ static int look_at_raw(struct merge_side *side)
 	if (open_blob(&file, side) != 0)
 		return fail(side);
 	side->is_here = true;
-	if (object_file_is_archive(&file) &&
-	    brevis_archive_open(&file.source, &archive, NULL) == BREVIS_OK) {
+	if (file.is_archive && brevis_archive_open(&file.source, &archive, NULL) == BREVIS_OK) {
 		const struct brevis_archive_info *info = brevis_archive_info(archive);
 
 		side->is_archive = true;

@@ -115,7 +115,7 @@ static int look_inside(struct model_view *view, struct brevis_error *err)
 	int status;
 
 	view->size = source->size;
-	if (object_file_is_archive(&view->source.file)) {
+	if (view->source.file.is_archive) {
 		status = brevis_archive_open(source, &view->archive, err);
 		if (status != BREVIS_OK)
 			return status;

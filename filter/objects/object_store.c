@@ -142,6 +142,7 @@ static int read_at(void *ctx, void *buf, size_t len, uint64_t offset)
 
 int object_file_from_fd(struct object_file *file, int fd)
 {
+	uint8_t head[BREVIS_MAGIC_SIZE] = {0};
 	struct stat st;
 
 	if (fstat(fd, &st) != 0)
@@ -150,8 +151,12 @@ int object_file_from_fd(struct object_file *file, int fd)
 		errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
 		return -1;
 	}
+	/* Where this fails, nobody knows what the file is: an archive must not pass for content. */
+	if (st.st_size >= (off_t)sizeof(head) && stream_read_at(fd, head, sizeof(head), 0) != 0)
+		return -1;
 	file->fd = fd;
 	file->failure = 0;
+	file->is_archive = brevis_is_archive(head, sizeof(head));
 	file->source = (struct brevis_source){
 		.read_at = read_at, .ctx = file, .size = (uint64_t)st.st_size};
 	return 0;
@@ -185,16 +190,6 @@ void object_file_close(struct object_file *file)
 	if (file->fd >= 0)
 		close(file->fd);
 	file->fd = -1;
-}
-
-bool object_file_is_archive(const struct object_file *file)
-{
-	uint8_t head[BREVIS_MAGIC_SIZE];
-
-	if (file->source.size < sizeof(head) ||
-	    file->source.read_at(file->source.ctx, head, sizeof(head), 0) != 0)
-		return false;
-	return brevis_is_archive(head, sizeof(head));
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */

@@ -47,6 +47,7 @@ struct object_file {
 	int fd;
 	struct brevis_source source; /* its ctx is this object_file: keep it where it is */
 	_Atomic int failure;         /* errno of a read that failed, or 0 */
+	bool is_archive;             /* it begins as one */
 };
 
 /** Opens an object. Returns -1 with errno set, without reporting. */
@@ -54,9 +55,6 @@ int object_file_open(struct object_file *file, const struct object_store *store,
 /** Makes an object_file of a descriptor that stays the caller's. Returns -1 with errno set. */
 int object_file_from_fd(struct object_file *file, int fd);
 void object_file_close(struct object_file *file);
-
-/** True if the file begins as a brevis archive. */
-bool object_file_is_archive(const struct object_file *file);
 
 /** An object that is being written. */
 struct new_object;

@@ -185,7 +185,7 @@ static void decode(struct proven_object *object, const struct object_file *file,
 static void check_bytes(struct proven_object *object, const struct object_file *file,
 			unsigned threads, struct progress *progress)
 {
-	bool is_archive = object_file_is_archive(file);
+	bool is_archive = file->is_archive;
 	struct progress_source counted = {progress, &file->source};
 	struct brevis_source source = is_archive ? file->source : progress_source(&counted);
 	struct brevis_error err = {.message = ""};

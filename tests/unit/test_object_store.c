@@ -136,7 +136,7 @@ static void test_place(void **state)
 	assert_int_equal(file.source.read_at(file.source.ctx, bytes, 3, 1), 0);
 	assert_memory_equal(bytes, "ell", 3);
 	assert_int_not_equal(file.source.read_at(file.source.ctx, bytes, 5, 1), 0);
-	assert_false(object_file_is_archive(&file));
+	assert_false(file.is_archive);
 	object_file_close(&file);
 	assert_int_not_equal(file.failure, 0);
 	assert_false(object_store_is_cut(f->store, &pointer, &size));

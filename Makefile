@@ -147,6 +147,18 @@ $(BUILD)/replay/%: tests/fuzz/%.c tests/fuzz/replay.c $(BUILD)/librooms.a $(BUIL
 fuzz-targets: $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/fuzz/%)
 replay-targets: $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/replay/%)
 
+# What lets calls fail; without _FILE_OFFSET_BITS, as it stands before both kinds of calls.
+$(BUILD)/inject.so: tests/torture/inject.c
+	@mkdir -p $(@D)
+	$(CC) -I. -D_GNU_SOURCE -std=gnu11 -O2 $(WARN) -fPIC -shared -o $@ $< -ldl
+
+# Every call fails once, and of each scenario's allocations so many: more than 20,000 injections. Takes
+# an hour or two; what is done is noted, so that it can be interrupted and goes on where it was.
+TORTURE := --allocations 1500
+.PHONY: torture
+torture: all $(BUILD)/inject.so
+	/usr/bin/python3 tests/torture/torture.py --bin "$(BUILD)" --resume "$(BUILD)/torture.json" $(TORTURE)
+
 # The hooks' texts travel inside the program.
 filter/git/hook_texts.c: scripts/make-hook-texts $(wildcard hooks/*)
 	scripts/make-hook-texts >$@.new
@@ -211,6 +223,7 @@ help:
 	@echo "make                build $(BUILD)/git-brevis, and libbrevis in $(BUILD)/lib"
 	@echo "make check          build and run every test (tests/run --list names them)"
 	@echo "make check-newer-git  run some of them with a newer git and git-lfs, which it gets"
+	@echo "make torture        let one call after the other fail, and see that nothing is lost"
 	@echo "make install        install it below PREFIX ($(PREFIX)), within DESTDIR if that is set;"
 	@echo "                    BINDIR, LIBDIR, INCLUDEDIR, DATADIR, MANDIR, DOCDIR, BASHCOMPDIR,"
 	@echo "                    ZSHCOMPDIR and FISHCONFDIR may be set, too"

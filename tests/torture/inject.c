@@ -3,9 +3,10 @@
  * A library to preload: of the calls that git-brevis makes, those that a kind of fault can hit are
  * counted, and one of them fails. All processes of a command share one count.
  *
- *   TORTURE_STATE  a file of two 64-bit numbers: calls so far, and how many were hit
- *   TORTURE_FAULT  the kind: an errno's name, short, nomem, or a signal's name
- *   TORTURE_AT     the number of the call that is hit, from 1; 0: none, only count
+ *   TORTURE_STATE  a file of 64-bit numbers: how many calls were hit, and for each kind, in the
+ * order of the table below, how many calls there were that it could have hit TORTURE_FAULT  the
+ * kind: an errno's name, short, nomem, or a signal's name TORTURE_AT     the number of the call
+ * that is hit, from 1; 0: none, only count
  *
  * Signals hit every call that is wrapped here, before it is made; the others those that can fail
  * in that way. No open is interrupted: no signal that git-brevis handles lets it go on, so that the
@@ -63,9 +64,11 @@ static const struct fault faults[] = {
 	{"INT", CALLS_ALL, SIGINT},
 };
 
+#define FAULTS (sizeof(faults) / sizeof(faults[0]))
+
 struct state {
-	uint64_t calls;
 	uint64_t hits;
+	uint64_t calls[FAULTS];
 };
 
 static const struct fault *fault;
@@ -89,7 +92,7 @@ __attribute__((constructor)) static void begin(void)
 		abort(); /* else a run would look as if nothing could be hit */
 	close(fd);
 	target = strtoull(at, NULL, 10);
-	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+	for (size_t i = 0; i < FAULTS; i++)
 		if (strcmp(kind, faults[i].name) == 0)
 			fault = &faults[i];
 	if (!fault)
@@ -102,12 +105,23 @@ static bool is_signal(void)
 	return fault->number == SIGKILL || fault->number == SIGTERM || fault->number == SIGINT;
 }
 
+static void count(enum call call)
+{
+	for (size_t i = 0; i < FAULTS; i++)
+		if (faults[i].calls & call)
+			__atomic_add_fetch(&state->calls[i], 1, __ATOMIC_SEQ_CST);
+}
+
 /* Counts a call. True if it is to fail; a signal is sent instead, and the call then made. */
 static bool is_hit(enum call call)
 {
-	if (!state || !(fault->calls & call))
+	if (!state)
 		return false;
-	if (__atomic_add_fetch(&state->calls, 1, __ATOMIC_SEQ_CST) != target)
+	if (!target)
+		count(call);
+	if (!target || !(fault->calls & call))
+		return false;
+	if (__atomic_add_fetch(&state->calls[fault - faults], 1, __ATOMIC_SEQ_CST) != target)
 		return false;
 	__atomic_add_fetch(&state->hits, 1, __ATOMIC_SEQ_CST);
 	if (is_signal()) {

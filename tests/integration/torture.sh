@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The short form of `make torture`: of each scenario and kind of fault one call, the same ones for the
+# same seed, fails under real git. Nothing may be lost, and the same command then succeeds.
+# shellcheck source=../support/lib.sh
+. "$(dirname "$0")/../support/lib.sh"
+
+# Beside the program if make made it, else of our own.
+LIBRARY=$BIN/inject.so
+if [ ! "$LIBRARY" -nt "$TOP/tests/torture/inject.c" ]; then
+	LIBRARY=$T/inject.so
+	must gcc -D_GNU_SOURCE -std=gnu11 -O2 -fPIC -shared -o "$LIBRARY" "$TOP/tests/torture/inject.c" -ldl
+fi
+must test -x "$(command -v strace)"
+mkdir "$T/place"
+"$PYTHON" "$TOP/tests/torture/torture.py" --bin "$BIN" --library "$LIBRARY" \
+	--dir "$T/place" --seed "$SEED" --injections 1 >"$T/said" 2>&1
+RC=$?
+# Of each of the ten scenarios and thirteen faults there is a line.
+sed -n 's/^\(not \)\{0,1\}ok [0-9]* - //p' "$T/said" | while read -r line; do note "$line"; done
+if [ "$RC" -eq 0 ] && [ "$(grep -c '^ok .* 1 injections .* 0 losses$' "$T/said")" -ge 130 ]; then
+	ok "no call that fails loses anything: $(sed -n 's/^# \(.* losses\)$/\1/p' "$T/said")"
+else
+	not_ok 'no call that fails loses anything' "$T/said"
+fi
+is 'nothing of it is left' "$(ls "$T/place")" ""
+
+done_testing

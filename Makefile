@@ -129,17 +129,16 @@ core-binaries: $(CORE_UNIT_BIN) $(BUILD)/core-digests
 core-unit-names:
 	@printf '%s\n' $(notdir $(CORE_UNIT_BIN))
 
-# Fuzz targets: with libFuzzer (CC=clang and SANITIZE with -fsanitize=fuzzer-no-link), and to replay
-# inputs with no fuzzer at all. Both are built from objects of their own, with checksums off:
-# tests/fuzz/run knows the flags.
+# Fuzz targets: with libFuzzer (CC=clang and SANITIZE with -fsanitize=fuzzer-no-link; tests/support/fuzz.sh
+# knows the flags), and to replay inputs with no fuzzer at all. Checksums agree with anything there.
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(BUILD)/librooms.a $(BUILD)/libbrevis.a
+$(BUILD)/fuzz/%: tests/fuzz/%.c tests/fuzz/trusting.c $(BUILD)/librooms.a $(BUILD)/libbrevis.a
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(ALL_CFLAGS) -o $@ $(filter %.c %.a,$^) $(ALL_LDFLAGS) \
 		-fsanitize=fuzzer $(PKG_LIBS)
 
-$(BUILD)/replay/%: tests/fuzz/%.c tests/fuzz/replay.c $(BUILD)/librooms.a $(BUILD)/libbrevis.a
+$(BUILD)/replay/%: tests/fuzz/%.c tests/fuzz/replay.c tests/fuzz/trusting.c $(BUILD)/librooms.a $(BUILD)/libbrevis.a
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(ALL_CFLAGS) -o $@ $(filter %.c %.a,$^) $(ALL_LDFLAGS) $(PKG_LIBS)
 
@@ -178,6 +177,12 @@ $(BUILD)/make-checkpoint: scripts/make-checkpoint.c scripts/synthetic.c scripts/
 # Measures what guides the search; scripts/ablation builds and runs it.
 $(BUILD)/ablation: scripts/ablation.c scripts/load-file.h $(BUILD)/libbrevis.a
 	$(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(ALL_CFLAGS) -o $@ $(filter %.c %.a,$^) $(ALL_LDFLAGS) $(PKG_LIBS)
+
+# Each target for SECONDS_EACH, on all processors.
+SECONDS_EACH ?= 600
+.PHONY: fuzz
+fuzz:
+	BREVIS_FUZZ_SECONDS=$(SECONDS_EACH) tests/run fuzz
 
 .PHONY: check check-newer-git
 check:
@@ -223,6 +228,7 @@ help:
 	@echo "make                build $(BUILD)/git-brevis, and libbrevis in $(BUILD)/lib"
 	@echo "make check          build and run every test (tests/run --list names them)"
 	@echo "make check-newer-git  run some of them with a newer git and git-lfs, which it gets"
+	@echo "make fuzz           fuzz what reads strangers' bytes, each target for SECONDS_EACH ($(SECONDS_EACH))"
 	@echo "make torture        let one call after the other fail, and see that nothing is lost"
 	@echo "make install        install it below PREFIX ($(PREFIX)), within DESTDIR if that is set;"
 	@echo "                    BINDIR, LIBDIR, INCLUDEDIR, DATADIR, MANDIR, DOCDIR, BASHCOMPDIR,"

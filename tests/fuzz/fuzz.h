@@ -3,8 +3,8 @@
  * A fuzz target: one function that takes any bytes at all. libFuzzer finds the bytes (with clang's
  * -fsanitize=fuzzer), replay.c runs files that were kept.
  *
- * Targets are built with FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION, with which checksums agree
- * whatever they are: else no mutated archive would come further than its first one.
+ * Checksums agree in targets, whatever they are (trusting.c): else no mutated archive would come
+ * further than its first one.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H

@@ -186,7 +186,7 @@ fuzz:
 
 .PHONY: check check-newer-git
 check:
-	tests/run
+	tests/run $(TESTS)
 
 # Some of it once more, with a newer git and git-lfs: as root, in a system that it makes.
 check-newer-git:
@@ -226,7 +226,7 @@ clean:
 .PHONY: help
 help:
 	@echo "make                build $(BUILD)/git-brevis, and libbrevis in $(BUILD)/lib"
-	@echo "make check          build and run every test (tests/run --list names them)"
+	@echo "make check          build and run every test, or those in TESTS (tests/run --list names them)"
 	@echo "make check-newer-git  run some of them with a newer git and git-lfs, which it gets"
 	@echo "make fuzz           fuzz what reads strangers' bytes, each target for SECONDS_EACH ($(SECONDS_EACH))"
 	@echo "make torture        let one call after the other fail, and see that nothing is lost"

@@ -95,6 +95,24 @@ int stream_read_at(int fd, void *buf, size_t len, uint64_t offset)
 	return 0;
 }
 
+ssize_t stream_read_start(int fd, void *buf, size_t room)
+{
+	size_t done = 0;
+
+	while (done < room) {
+		ssize_t n = pread(fd, (char *)buf + done, room - done, (off_t)done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
 int stream_write_checked(int fd, const void *data, size_t len, uint64_t offset, uint8_t *room)
 {
 	const uint8_t *at = data;

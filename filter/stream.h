@@ -3,6 +3,8 @@
 #ifndef FILTER_STREAM_H
 #define FILTER_STREAM_H
 
+#include <sys/types.h>
+
 #include "core/brevis.h"
 
 /** Makes a pipe hold a megabyte: large files travel faster. Where that is not granted, or fd is no
@@ -26,6 +28,10 @@ int stream_write(void *fd, const void *data, size_t len);
  * Reads all len bytes at an offset. Returns 0, or -1 with errno: ENODATA if the file ends before.
  */
 int stream_read_at(int fd, void *buf, size_t len, uint64_t offset);
+
+/** Reads a file from its start until room bytes are there or it ends. Returns how many there are,
+ * or -1 with errno set. */
+ssize_t stream_read_start(int fd, void *buf, size_t room);
 
 /** Bytes that stream_write_checked writes at a time. */
 #define STREAM_STEP ((size_t)256 << 10)

@@ -175,25 +175,37 @@ int repository_hash_file(struct repository *repository, const char *path,
 	return 0;
 }
 
-size_t repository_path_pointers(struct repository *repository, const char *path,
-				struct pointer out[2])
+/* Looks at the blobs of a path, with their names. Returns how many it has. */
+static size_t look_at_path(struct repository *repository, const char *path,
+			   struct tracked_file files[2])
 {
 	git_repository *git = repository_libgit2(repository);
-	struct tracked_file file;
 	git_odb *odb = NULL;
 	git_oid oids[2];
 	size_t found;
-	size_t count = 0;
 
 	if (!git || git_repository_odb(&odb, git) < 0)
 		return 0;
 	found = path_blobs(repository, path, oids);
 	for (size_t i = 0; i < found; i++) {
-		repository_look_at_blob(odb, &oids[i], &file);
-		if (file.is_pointer && (count == 0 || !pointer_equal(&out[0], &file.pointer)))
-			out[count++] = file.pointer;
+		repository_look_at_blob(odb, &oids[i], &files[i]);
+		git_oid_tostr(files[i].blob, sizeof(files[i].blob), &oids[i]);
 	}
 	git_odb_free(odb);
+	return found;
+}
+
+size_t repository_path_pointers(struct repository *repository, const char *path,
+				struct pointer out[2])
+{
+	struct tracked_file files[2];
+	size_t found = look_at_path(repository, path, files);
+	size_t count = 0;
+
+	for (size_t i = 0; i < found; i++)
+		if (files[i].is_pointer &&
+		    (count == 0 || !pointer_equal(&out[0], &files[i].pointer)))
+			out[count++] = files[i].pointer;
 	return count;
 }
 
@@ -240,23 +252,14 @@ size_t repository_path_empty(struct repository *repository, const char *path,
 bool repository_remote_has_pointer(struct repository *repository, const char *path,
 				   const struct pointer *pointer)
 {
-	git_repository *git = repository_libgit2(repository);
 	struct remote_blob blobs[2];
-	struct tracked_file file;
-	git_odb *odb = NULL;
-	git_oid oids[2];
-	size_t found;
+	struct tracked_file files[2];
+	size_t found = look_at_path(repository, path, files);
 	size_t count = 0;
 
-	if (!git || git_repository_odb(&odb, git) < 0)
-		return false;
-	found = path_blobs(repository, path, oids);
-	for (size_t i = 0; i < found; i++) {
-		repository_look_at_blob(odb, &oids[i], &file);
-		if (file.is_pointer && pointer_equal(&file.pointer, pointer))
-			git_oid_tostr(blobs[count++].blob, sizeof(blobs[0].blob), &oids[i]);
-	}
-	git_odb_free(odb);
+	for (size_t i = 0; i < found; i++)
+		if (files[i].is_pointer && pointer_equal(&files[i].pointer, pointer))
+			memcpy(blobs[count++].blob, files[i].blob, sizeof(blobs[0].blob));
 	if (count == 0 || repository_find_on_remotes(repository, blobs, count) < 0)
 		return false;
 	return blobs[0].found || blobs[count - 1].found;

@@ -11,6 +11,7 @@
 
 #include "filter/git/shared_mode.h"
 #include "filter/objects/token.h"
+#include "filter/stream.h"
 
 int cache_directory_open(const char *path)
 {
@@ -57,25 +58,6 @@ out:
 	return fd;
 }
 
-/* Reads until the end of the file or of the room. */
-static ssize_t read_all(int fd, uint8_t *buf, size_t room)
-{
-	size_t len = 0;
-
-	while (len < room) {
-		ssize_t n = read(fd, buf + len, room - len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		if (n == 0)
-			break;
-		len += (size_t)n;
-	}
-	return (ssize_t)len;
-}
-
 ssize_t cache_file_read(int dir_fd, const char *name, void *buf, size_t room, struct stat *st)
 {
 	struct stat own;
@@ -94,7 +76,7 @@ ssize_t cache_file_read(int dir_fd, const char *name, void *buf, size_t room, st
 		else if ((uint64_t)st->st_size > room)
 			errno = EFBIG;
 		else
-			len = read_all(fd, buf, room);
+			len = stream_read_start(fd, buf, room);
 	}
 	error = errno;
 	close(fd);

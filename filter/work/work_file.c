@@ -12,6 +12,7 @@
 
 #include "filter/cli/interrupt.h"
 #include "filter/cli/report.h"
+#include "filter/stream.h"
 
 #define READ_BLOCK 262144
 
@@ -112,29 +113,10 @@ int work_file_open(const char *top, const char *path)
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
-/* Reads up to len bytes from the start; a short count means a short file. -1 with errno set. */
-static ssize_t read_start(int fd, void *buf, size_t len)
-{
-	size_t done = 0;
-
-	while (done < len) {
-		ssize_t n = pread(fd, (char *)buf + done, len - done, (off_t)done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		if (n == 0)
-			break;
-		done += (size_t)n;
-	}
-	return (ssize_t)done;
-}
-
 static void look_inside(int fd, struct work_look *out)
 {
 	char start[POINTER_SIZE_LIMIT];
-	ssize_t got = read_start(fd, start, sizeof(start));
+	ssize_t got = stream_read_start(fd, start, sizeof(start));
 
 	if (got < 0) {
 		out->kind = WORK_OTHER;

@@ -198,7 +198,7 @@ static enum finding find_fault(const struct fsck *f, const char *path,
 
 	if (hash(path, file, sha256) < 0) {
 		snprintf(text, len, "object %.12s cannot be read: %s; make it readable",
-			 pointer->oid, strerror(errno));
+			 pointer->oid, strerror(file->failure ? file->failure : EIO));
 		return FOUND_UNREADABLE;
 	}
 	digest_to_hex(sha256, hex);

@@ -200,7 +200,7 @@ static int prove(const struct brevis_archive *archive, struct hasher *hasher,
 	uint8_t digest[BREVIS_SHA256_SIZE];
 
 	hasher_final(hasher, digest);
-	if (memcmp(digest, archive->info.original_sha256, sizeof(digest)))
+	if (memcmp(digest, archive->info.original_sha256, sizeof(digest)) != 0)
 		return error_set(err, BREVIS_E_CHECKSUM,
 				 "restored content does not have the SHA-256 it should have");
 	return BREVIS_OK;

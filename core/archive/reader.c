@@ -114,7 +114,7 @@ static int read_tail(struct opening *o, uint8_t tail[WIRE_TAIL_SIZE])
 	const struct brevis_source *source = &o->archive->source;
 	int status = read_at(source, tail, WIRE_TAIL_SIZE, source->size - WIRE_TAIL_SIZE, o->err);
 
-	if (!status && memcmp(tail + WIRE_TAIL_SIZE - 8, WIRE_END_MARK, 8))
+	if (!status && memcmp(tail + WIRE_TAIL_SIZE - 8, WIRE_END_MARK, 8) != 0)
 		return error_set(o->err, BREVIS_E_FORMAT,
 				 "archive is cut short: its end mark is missing");
 	return status;

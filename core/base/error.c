@@ -20,8 +20,3 @@ int error_set(struct brevis_error *err, enum brevis_status status, const char *f
 	escape_text(err->message, sizeof(err->message), text);
 	return status;
 }
-
-int error_nomem(struct brevis_error *err)
-{
-	return error_set(err, BREVIS_E_NOMEM, "out of memory");
-}

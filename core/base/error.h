@@ -13,7 +13,11 @@
 int error_set(struct brevis_error *err, enum brevis_status status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/** error_set for a failed allocation. */
-int error_nomem(struct brevis_error *err);
+/** error_set for a failed allocation. Here, so that analyzers see that it never succeeds. */
+static inline int error_nomem(struct brevis_error *err)
+{
+	error_set(err, BREVIS_E_NOMEM, "out of memory");
+	return BREVIS_E_NOMEM;
+}
 
 #endif

@@ -410,7 +410,6 @@ static bool take_sample(const struct words *in, const struct shape *shape, struc
 static uint64_t lines_gain(const uint64_t *sums, size_t lines, uint64_t n, uint64_t total,
 			   double_width variance, size_t priced)
 {
-	uint64_t per = n / lines;
 	double_width squares = 0, mean = (double_width)total * total / n, noise, gain;
 	size_t i;
 
@@ -418,7 +417,7 @@ static uint64_t lines_gain(const uint64_t *sums, size_t lines, uint64_t n, uint6
 		return 0;
 	for (i = 0; i < lines; i++)
 		squares += (double_width)sums[i] * sums[i];
-	squares /= per;
+	squares /= n / lines;
 	noise = variance * (lines - 1) / n;
 	if (squares <= mean + noise || !variance)
 		return 0;

@@ -123,6 +123,7 @@ static int try_rest(struct download *download, bool *ignored, struct fault *faul
 	char **headers;
 	int rc;
 
+	*ignored = false;
 	download->error = 0;
 	snprintf(range, sizeof(range), "Range: bytes=%" PRIu64 "-%" PRIu64, download->have,
 		 pointer->size - 1);

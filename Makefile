@@ -192,6 +192,12 @@ check:
 check-newer-git:
 	tests/run newer-git
 
+# What reads the sources for errors, and what must be installed for it.
+.PHONY: analyze
+analyze:
+	scripts/dependencies --install build analyze
+	scripts/analyze
+
 PLACES = DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" BINDIR="$(BINDIR)" LIBDIR="$(LIBDIR)" \
 	INCLUDEDIR="$(INCLUDEDIR)" MANDIR="$(MANDIR)" DOCDIR="$(DOCDIR)" \
 	BASHCOMPDIR="$(BASHCOMPDIR)" ZSHCOMPDIR="$(ZSHCOMPDIR)" FISHCONFDIR="$(FISHCONFDIR)" \
@@ -230,6 +236,7 @@ help:
 	@echo "make check-newer-git  run some of them with a newer git and git-lfs, which it gets"
 	@echo "make fuzz           fuzz what reads strangers' bytes, each target for SECONDS_EACH ($(SECONDS_EACH))"
 	@echo "make torture        let one call after the other fail, and see that nothing is lost"
+	@echo "make analyze        read the sources with gcc's analyzer and clang-tidy"
 	@echo "make install        install it below PREFIX ($(PREFIX)), within DESTDIR if that is set;"
 	@echo "                    BINDIR, LIBDIR, INCLUDEDIR, DATADIR, MANDIR, DOCDIR, BASHCOMPDIR,"
 	@echo "                    ZSHCOMPDIR and FISHCONFDIR may be set, too"

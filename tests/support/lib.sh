@@ -17,6 +17,8 @@ SEED=${BREVIS_TEST_SEED:-1}
 PYTHON=/usr/bin/python3
 # shellcheck disable=SC2034 # for the scripts
 DEMO=$TOP/tests/corpus/demo.safetensors
+# shellcheck source=reports.sh
+. "$TOP/tests/support/reports.sh"
 
 # ---- isolation ----------------------------------------------------------------------------------
 
@@ -32,10 +34,8 @@ export HOME=$T/home XDG_CONFIG_HOME=$T/home/.config XDG_CACHE_HOME=$T/home/.cach
 export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=$T/home/.gitconfig
 export GIT_TERMINAL_PROMPT=0 GIT_ADVICE=0 GIT_PAGER=cat PAGER=cat
 export PATH=$BIN:$PATH
-# A finding of a sanitizer in any process of the test is a failure of the test: by its report, or,
-# since gcc's UBSan does not write that to a file, by an exit code that nothing expects.
-export ASAN_OPTIONS=log_path=$T/sanitizer:exitcode=99 LSAN_OPTIONS=exitcode=99
-export UBSAN_OPTIONS=log_path=$T/sanitizer:exitcode=99:print_stacktrace=1
+# A finding in any process of the test is a failure of the test.
+reports_go_to "$T/reports"
 # Tests that run at the same time do not share their threads.
 export XDG_RUNTIME_DIR=$T/runtime
 mkdir -p "$HOME/.config" "$XDG_RUNTIME_DIR" && cd "$T" || exit 1
@@ -229,9 +229,10 @@ one_line()
 done_testing()
 {
 	local report
-	for report in "$T"/sanitizer*; do
-		[ -e "$report" ] && not_ok "no sanitizer has a finding" "$report"
-	done
+	while read -r report; do
+		not_ok 'no process has a finding'
+		head -n 60 "$report" | cut -c1-400 | sed 's/^/#   /'
+	done < <(reports_in "$T/reports")
 	echo "1..$_count"
 	_done=1
 	[ "$_failed" -eq 0 ] && [ "$_count" -gt 0 ]

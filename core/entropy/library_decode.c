@@ -2,6 +2,7 @@
 #include "core/entropy/library_decode.h"
 
 #include <lzma.h>
+#include <stdatomic.h>
 #include <zstd.h>
 
 #include "core/base/bytes.h"
@@ -31,19 +32,50 @@ static bool is_window_small(const uint8_t *frame, size_t size)
 	       LIBRARY_WINDOW_MAX;
 }
 
+/*
+ * Contexts that nobody uses, for whoever wants one next. To make one asks the processor what it can
+ * do, which takes a virtual machine as long as thousands of short frames do: a program of 62 of
+ * them, repeated for each piece, would cost minutes for some KB of archive.
+ */
+#define SPARES 8
+static _Atomic(ZSTD_DCtx *) spares[SPARES];
+
+static ZSTD_DCtx *take_context(void)
+{
+	ZSTD_DCtx *zstd = NULL;
+	unsigned i;
+
+	for (i = 0; i < SPARES && !zstd; i++)
+		zstd = atomic_exchange(&spares[i], NULL);
+	return zstd ? zstd : ZSTD_createDCtx();
+}
+
+static void return_context(ZSTD_DCtx *zstd)
+{
+	unsigned i;
+
+	/* Neither a prefix nor a frame that was broken off is of any concern to the next one. */
+	ZSTD_DCtx_reset(zstd, ZSTD_reset_session_and_parameters);
+	for (i = 0; i < SPARES && zstd; i++)
+		zstd = atomic_exchange(&spares[i], zstd);
+	ZSTD_freeDCtx(zstd);
+}
+
 /* Decodes one frame. As a prefix `before` is content, whatever dictionary it may look like. */
 static size_t decompress(struct span frame, struct span before, void *raw, size_t raw_size,
 			 bool *nomem)
 {
-	ZSTD_DCtx *zstd = ZSTD_createDCtx();
+	ZSTD_DCtx *zstd = take_context();
 	size_t n = 0;
 
 	*nomem = !zstd;
-	if (zstd && span_left(&before))
+	if (!zstd)
+		return 0;
+	if (span_left(&before))
 		*nomem = ZSTD_isError(ZSTD_DCtx_refPrefix(zstd, before.at, span_left(&before)));
 	if (!*nomem)
 		n = ZSTD_decompressDCtx(zstd, raw, raw_size, frame.at, span_left(&frame));
-	ZSTD_freeDCtx(zstd);
+	return_context(zstd);
 	return n;
 }
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "filter/cli/interrupt.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A slot is free when both are empty. The handler reads them with nothing but lock-free loads. */
@@ -15,18 +18,42 @@ struct slot {
 
 static struct slot slots[INTERRUPT_SLOTS];
 
+/* How long children are waited for, in all, and how often they are looked at meanwhile. */
+#define PATIENCE 500
+static const struct timespec moment = {.tv_nsec = 2000000};
+
+/* A child that still runs might give its file the name that is about to be removed. */
+static void end_children(void)
+{
+	int left = PATIENCE;
+	size_t i;
+
+	for (i = 0; i < INTERRUPT_SLOTS; i++) {
+		int pid = atomic_load(&slots[i].pid);
+
+		if (pid > 0)
+			kill(pid, SIGTERM);
+	}
+	for (i = 0; i < INTERRUPT_SLOTS; i++) {
+		int pid = atomic_load(&slots[i].pid);
+
+		while (pid > 0 && left > 0 && waitpid(pid, NULL, WNOHANG) == 0) {
+			nanosleep(&moment, NULL);
+			left--;
+		}
+	}
+}
+
 static void on_signal(int number)
 {
 	size_t i;
 
+	end_children();
 	for (i = 0; i < INTERRUPT_SLOTS; i++) {
 		const char *path = atomic_load(&slots[i].path);
-		int pid = atomic_load(&slots[i].pid);
 
 		if (path)
 			unlink(path);
-		if (pid > 0)
-			kill(pid, SIGTERM);
 	}
 	/* The handler was installed with SA_RESETHAND: this ends the program, with the status that
 	 * tells the parent why. */
@@ -86,4 +113,25 @@ void interrupt_forget(int handle)
 	atomic_store(&slots[handle].path, NULL);
 	atomic_store(&slots[handle].pid, 0);
 	atomic_store(&slots[handle].taken, 0);
+}
+
+int interrupt_wait_child(int handle, pid_t pid)
+{
+	siginfo_t info;
+	int status = 0;
+	int rc;
+
+	/* Not reaped yet, it keeps its number: the handler cannot hit another process. */
+	do {
+		rc = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
+	} while (rc < 0 && errno == EINTR);
+	interrupt_forget(handle);
+	if (rc < 0)
+		return -1;
+	do {
+		rc = waitpid(pid, &status, 0);
+	} while (rc < 0 && errno == EINTR);
+	if (rc < 0)
+		return -1;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

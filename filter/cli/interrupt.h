@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What must not outlive the program: temporary files and children. When a signal ends it, files
- * registered here are removed and children told to end, before the signal takes its course.
+ * What must not outlive the program: temporary files and children. When a signal ends it, children
+ * registered here are told to end, and for a second at most waited for, and files are removed,
+ * before the signal takes its course.
  */
 #ifndef FILTER_INTERRUPT_H
 #define FILTER_INTERRUPT_H
@@ -23,7 +24,13 @@ int interrupt_guard_file(const char *path);
 /** Registers a child process. Returns a handle, or -1 when all slots are taken. */
 int interrupt_guard_child(pid_t pid);
 
-/** Call it before the file gets its final name, and before the child is reaped. -1 is allowed. */
+/** Call it before the file gets its final name. -1 is allowed. */
 void interrupt_forget(int handle);
+
+/**
+ * Waits for a child, which stays guarded until it has ended, and forgets it. Returns its exit code,
+ * 128 and the number of the signal that ended it, or -1 with errno.
+ */
+int interrupt_wait_child(int handle, pid_t pid);
 
 #endif

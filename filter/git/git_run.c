@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "filter/cli/interrupt.h"
@@ -158,16 +157,6 @@ free_strings:
 	return rc;
 }
 
-static int wait_for(pid_t pid)
-{
-	int status;
-
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return report_error("cannot wait for git: %s", strerror(errno));
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 static void close_if_open(int fd)
 {
 	if (fd >= 0)
@@ -209,8 +198,9 @@ int git_run(const struct git_run *run)
 		out[1] = -1;
 		drain(out[0], run->output);
 	}
-	interrupt_forget(guard);
-	result = wait_for(pid);
+	result = interrupt_wait_child(guard, pid);
+	if (result < 0)
+		report_error("cannot wait for git: %s", strerror(errno));
 	if (errors >= 0 && lseek(errors, 0, SEEK_SET) == 0)
 		drain(errors, run->errors);
 	if (result == 0 && run->output && buffer_failed(run->output))

@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "filter/cli/interrupt.h"
@@ -63,17 +62,6 @@ static int read_report(int fd)
 	return n == (ssize_t)sizeof(reason) ? reason : 0;
 }
 
-static int wait_for(pid_t pid)
-{
-	int status;
-
-	while (waitpid(pid, &status, 0) < 0) {
-		if (errno != EINTR)
-			return -1;
-	}
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
 int process_start(struct process *process, const char *const *argv,
 		  const struct process_options *options)
 {
@@ -96,8 +84,7 @@ int process_start(struct process *process, const char *const *argv,
 	close_fd(&report[1]);
 	reason = read_report(report[0]);
 	if (reason) {
-		interrupt_forget(process->guard);
-		wait_for(process->pid);
+		interrupt_wait_child(process->guard, process->pid);
 		errno = reason;
 		goto fail;
 	}
@@ -128,8 +115,7 @@ int process_finish(struct process *process)
 	close_fd(&process->out);
 	if (process->pid <= 0)
 		return -1;
-	interrupt_forget(process->guard);
-	code = wait_for(process->pid);
+	code = interrupt_wait_child(process->guard, process->pid);
 	*process = (struct process){.pid = -1, .in = -1, .out = -1, .guard = -1};
 	return code;
 }

@@ -4,6 +4,7 @@
  * macros, nesting, sparse and split indexes and every kind of pathspec. libgit2 reads the blobs.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "filter/cli/report.h"
 #include "filter/git/repository_private.h"
 #include "filter/git/shared_mode.h"
+#include "filter/objects/token.h"
 
 size_t file_list_count(const struct file_list *list)
 {
@@ -142,23 +144,35 @@ bool path_is_left_alone(const char *path)
 /* Makes a name in a directory that nobody has. Returns -1 with errno set. */
 static int make_name(const char *dir, char **path)
 {
+	char token[TOKEN_SIZE + 1];
+	int guard;
+	int error;
 	int fd;
 
-	if (asprintf(path, "%s/git-brevis-XXXXXX", dir) < 0) {
+	*path = NULL;
+	if (token_make(token) != 0)
+		return -1;
+	if (asprintf(path, "%s/git-brevis-%s", dir, token) < 0) {
 		*path = NULL;
 		return -1;
 	}
-	fd = mkstemp(*path);
-	if (fd < 0) {
-		free(*path);
-		*path = NULL;
-		return -1;
+	/* Whether a file can be made there is tried. Only the name is wanted: git takes an empty
+	 * file for a damaged index, and makes its own without following what might stand there by
+	 * then. */
+	guard = interrupt_guard_file(*path);
+	fd = open(*path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	error = errno;
+	if (fd >= 0) {
+		close(fd);
+		unlink(*path);
 	}
-	/* Only the name is wanted: git takes an empty file for a damaged index, and makes its own
-	 * without following what might stand there by then. */
-	close(fd);
-	unlink(*path);
-	return 0;
+	interrupt_forget(guard);
+	if (fd >= 0)
+		return 0;
+	free(*path);
+	*path = NULL;
+	errno = error;
+	return -1;
 }
 
 int repository_scratch_name(const struct repository *repository, char **path)

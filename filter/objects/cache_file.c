@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "filter/cli/interrupt.h"
 #include "filter/git/shared_mode.h"
 #include "filter/objects/token.h"
 #include "filter/stream.h"
@@ -101,29 +102,34 @@ static int write_all(int fd, const uint8_t *data, size_t len)
 
 int cache_file_write(int dir_fd, const char *name, const void *data, size_t len)
 {
-	char temporary[32];
 	char token[TOKEN_SIZE + 1];
+	char path[64];
+	const char *temporary;
+	int guard;
 	int failed;
 	int error;
 	int fd;
 
 	if (token_make(token) != 0)
 		return -1;
-	snprintf(temporary, sizeof(temporary), "new-%s", token);
+	/* A path by which a signal that ends us finds the file too. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/new-%s", dir_fd, token);
+	temporary = strrchr(path, '/') + 1;
+	guard = interrupt_guard_file(path);
 	fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd < 0)
-		return -1;
-	failed = write_all(fd, data, len);
+	failed = fd < 0 ? -1 : write_all(fd, data, len);
 	error = errno;
-	if (close(fd) != 0 && !failed) {
+	if (fd >= 0 && close(fd) != 0 && !failed) {
 		failed = -1;
 		error = errno;
 	}
-	if (!failed && renameat(dir_fd, temporary, dir_fd, name) == 0)
-		return 0;
-	if (!failed)
+	if (!failed && renameat(dir_fd, temporary, dir_fd, name) != 0) {
+		failed = -1;
 		error = errno;
-	unlinkat(dir_fd, temporary, 0);
+	}
+	if (failed && fd >= 0)
+		unlinkat(dir_fd, temporary, 0);
+	interrupt_forget(guard);
 	errno = error;
-	return -1;
+	return failed;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <inttypes.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,28 +13,8 @@
 #include "filter/cli/progress.h"
 #include "filter/cli/report.h"
 #include "filter/git/shared_mode.h"
-#include "filter/stream.h"
+#include "filter/objects/judgement.h"
 #include "filter/cli/text.h"
-
-/* What to do about a damaged object: fsck itself moves it away, unless it is a dry run. */
-#define MOVED_OBJECT "`git brevis pull` downloads it again"
-#define LEFT_OBJECT  "`git brevis fsck` and then `git brevis pull` replace it"
-
-/* What can be found, and its word for scripts. */
-enum finding {
-	FOUND_NOTHING,
-	FOUND_MISSING,      /* an object is not here */
-	FOUND_DAMAGED,      /* its bytes are not those that its name stands for */
-	FOUND_MISMATCHED,   /* they are, but the pointer gives another size */
-	FOUND_UNRESTORABLE, /* they are, but do not restore what they promise */
-	FOUND_UNREADABLE,   /* nobody knows what they are */
-	FOUND_RAW,          /* a file that should be a pointer */
-	FOUND_NOT_CANONICAL /* a pointer in other words than git-lfs writes */
-};
-
-static const char *const finding_words[] = {"",           "missing",      "damaged",
-					    "mismatched", "unrestorable", "unreadable",
-					    "raw",        "not-canonical"};
 
 struct fsck {
 	struct workspace *ws;
@@ -51,16 +30,16 @@ struct fsck {
 	size_t damage;
 };
 
-/* Tells of one finding on stdout, where what was asked for goes. oid is the object's, or NULL;
- * moved_to is where it was put, or NULL. */
-static void found(struct fsck *f, const char *path, enum finding finding, const char *oid,
+/* Tells of one finding on stdout, where what was asked for goes. kind is its word for scripts, oid
+ * the object's, or NULL; moved_to is where it was put, or NULL. */
+static void found(struct fsck *f, const char *path, const char *kind, const char *oid,
 		  const char *what, const char *moved_to)
 {
 	f->damage++;
 	if (f->json) {
 		json_open(f->json, NULL, '{');
 		json_string(f->json, "name", path);
-		json_string(f->json, "kind", finding_words[finding]);
+		json_string(f->json, "kind", kind);
 		if (oid)
 			json_string(f->json, "oid", oid);
 		json_string(f->json, "message", what);
@@ -68,10 +47,12 @@ static void found(struct fsck *f, const char *path, enum finding finding, const 
 			json_string(f->json, "moved_to", moved_to);
 		json_close(f->json);
 	} else if (f->nul) {
-		printf("%s %s\t%s%c", finding_words[finding], oid ? oid : "-", path, 0);
+		printf("%s %s\t%s%c", kind, oid ? oid : "-", path, 0);
 	} else {
 		print_path(stdout, path);
-		printf(": %s\n", what);
+		printf(": ");
+		print_path(stdout, what);
+		putchar('\n');
 	}
 }
 
@@ -96,41 +77,6 @@ static int remember(void **tree, const char *name)
 		return 1;
 	free(copy);
 	return 0;
-}
-
-/* Decodes an archive without keeping what comes out. Returns a BREVIS_... code. */
-static int decode(const struct workspace *ws, const char *path, const struct object_file *file,
-		  struct brevis_error *err)
-{
-	struct brevis_decode_options options = {.threads = ws->threads};
-	const struct brevis_archive_info *info;
-	struct brevis_archive *archive;
-	struct progress progress;
-	int rc = brevis_archive_open(&file->source, &archive, err);
-
-	if (rc != BREVIS_OK)
-		return rc;
-	info = brevis_archive_info(archive);
-	progress_begin(&progress, "checking", path, info->original_size);
-	progress_share(&progress, info->original_size, info->archive_size);
-	rc = brevis_archive_decode(archive, &options, progress_write, &progress, err);
-	progress_end(&progress);
-	brevis_archive_free(archive);
-	return rc;
-}
-
-static int hash(const char *path, const struct object_file *file,
-		uint8_t sha256[BREVIS_SHA256_SIZE])
-{
-	struct progress progress;
-	struct progress_source counted = {&progress, &file->source};
-	struct brevis_source source = progress_source(&counted);
-	int rc;
-
-	progress_begin(&progress, "hashing", path, source.size);
-	rc = source_digest(&source, sha256);
-	progress_end(&progress);
-	return rc;
 }
 
 /* Moves an object that is not what its name says out of the way, where git-lfs moves them too. Then
@@ -168,110 +114,39 @@ out:
 	return to;
 }
 
-/* What to do about an object that has the right hash and does not decode. */
-static const char *decode_remedy(int status)
+static void found_object(struct fsck *f, const char *path, const struct pointer *pointer,
+			 const struct judgement *judgement)
 {
-	switch (status) {
-	case BREVIS_E_UNSUPPORTED:
-	case BREVIS_E_LIMIT:
-		return "a newer git-brevis may do it";
-	case BREVIS_E_NOMEM:
-		return "try again with fewer threads (brevis.threads)";
-	case BREVIS_E_IO:
-		return "check the disk and try again";
-	default:
-		return "it was stored so: add the original file again";
-	}
-}
+	char *moved_to = judgement->verdict == VERDICT_DAMAGED ? set_aside(f, pointer) : NULL;
+	const char *remedy = moved_to ? "`git brevis pull` downloads it again" : judgement->remedy;
+	char text[JUDGEMENT_TEXT];
+	char what[2 * JUDGEMENT_TEXT];
 
-/* Writes what is wrong with the object into text, and returns it. */
-static enum finding find_fault(const struct fsck *f, const char *path,
-			       const struct pointer *pointer, const struct object_file *file,
-			       char *text, size_t len)
-{
-	uint8_t sha256[BREVIS_SHA256_SIZE];
-	char hex[OID_HEX_SIZE + 1];
-	struct brevis_error err = {.message = ""};
-	bool has_size = file->source.size == pointer->size;
-	const char *remedy = f->dry_run ? LEFT_OBJECT : MOVED_OBJECT;
-	int rc;
-
-	if (hash(path, file, sha256) < 0) {
-		snprintf(text, len, "object %.12s cannot be read: %s; make it readable",
-			 pointer->oid, strerror(file->failure ? file->failure : EIO));
-		return FOUND_UNREADABLE;
-	}
-	digest_to_hex(sha256, hex);
-	if (strcmp(hex, pointer->oid) != 0 && !has_size) {
-		snprintf(text, len,
-			 "object %.12s is damaged: wrong size, %" PRIu64
-			 " bytes instead of %" PRIu64 "; %s",
-			 pointer->oid, file->source.size, pointer->size, remedy);
-		return FOUND_DAMAGED;
-	}
-	if (strcmp(hex, pointer->oid) != 0) {
-		snprintf(text, len, "object %.12s is damaged: its SHA-256 is %.12s...; %s",
-			 pointer->oid, hex, remedy);
-		return FOUND_DAMAGED;
-	}
-	if (!has_size) {
-		snprintf(text, len,
-			 "its pointer is wrong: object %.12s has %" PRIu64 " bytes, not %" PRIu64
-			 "; add the original file again",
-			 pointer->oid, file->source.size, pointer->size);
-		return FOUND_MISMATCHED;
-	}
-	rc = file->is_archive ? decode(f->ws, path, file, &err) : BREVIS_OK;
-	if (rc == BREVIS_OK)
-		return FOUND_NOTHING;
-	snprintf(text, len, "object %.12s does not restore: %s; %s", pointer->oid, err.message,
-		 decode_remedy(rc));
-	return FOUND_UNRESTORABLE;
-}
-
-/* Tells of an object that cannot be opened. */
-static void found_no_object(struct fsck *f, const char *path, const struct pointer *pointer)
-{
-	char text[400];
-	bool is_missing = errno == ENOENT;
-
-	if (is_missing)
-		snprintf(text, sizeof(text),
-			 "object %.12s is not here; `git brevis pull` downloads it", pointer->oid);
-	else
-		snprintf(text, sizeof(text),
-			 "object %.12s cannot be read: %s; make it a file that can be read",
-			 pointer->oid, strerror(errno));
-	found(f, path, is_missing ? FOUND_MISSING : FOUND_UNREADABLE, pointer->oid, text, NULL);
+	judgement_text(judgement, pointer, text);
+	snprintf(what, sizeof(what), "%s; %s", text, remedy);
+	found(f, path, verdict_word(judgement->verdict), pointer->oid, what, moved_to);
+	free(moved_to);
 }
 
 static int check_object(struct fsck *f, const char *path, const struct pointer *pointer)
 {
-	struct object_file file;
-	enum finding finding;
-	char *moved_to = NULL;
-	char text[400];
+	char text[POINTER_TEXT_SIZE];
+	struct judgement judgement;
+	struct progress progress;
 	int is_new;
 
 	if (pointer->size == 0)
 		return 0;
 	/* A pointer that gives the object another size is another question. */
-	snprintf(text, sizeof(text), "%s %" PRIu64, pointer->oid, pointer->size);
+	pointer_format(pointer, text);
 	is_new = remember(&f->seen_objects, text);
 	if (is_new <= 0)
 		return is_new;
-	if (object_file_open(&file, f->ws->store, pointer->oid) < 0) {
-		found_no_object(f, path, pointer);
-		return 0;
-	}
-	finding = find_fault(f, path, pointer, &file, text, sizeof(text));
-	object_file_close(&file);
-	if (finding == FOUND_NOTHING)
-		return 0;
-	if (finding == FOUND_DAMAGED)
-		moved_to = set_aside(f, pointer);
-	found(f, path, finding, pointer->oid, text, moved_to);
-	free(moved_to);
+	progress_begin(&progress, "checking", path, pointer->size);
+	object_judge_stored(f->ws->store, pointer, f->ws->threads, &progress, &judgement);
+	progress_end(&progress);
+	if (judgement.verdict != VERDICT_GOOD)
+		found_object(f, path, pointer, &judgement);
 	return 0;
 }
 
@@ -302,12 +177,12 @@ static int check_file(void *ctx, const struct tracked_file *file)
 	if (is_new <= 0 || file->blob_missing)
 		return is_new < 0 ? -1 : 0;
 	if (f->pointers && !file->is_pointer && file->blob_size > 0)
-		found(f, file->path, FOUND_RAW, NULL,
+		found(f, file->path, "raw", NULL,
 		      "is committed raw, not as a pointer; `git add --renormalize` and a commit "
 		      "keep it",
 		      NULL);
 	if (f->pointers && file->is_pointer && !file->is_canonical)
-		found(f, file->path, FOUND_NOT_CANONICAL, file->pointer.oid,
+		found(f, file->path, "not-canonical", file->pointer.oid,
 		      "its pointer is not in the canonical form; `git add --renormalize` and a "
 		      "commit rewrite it",
 		      NULL);

@@ -8,33 +8,11 @@
 #include "filter/cli/json_output.h"
 #include "filter/cli/options.h"
 #include "filter/cli/progress.h"
-#include "filter/objects/proof.h"
+#include "filter/objects/judgement.h"
 #include "filter/cli/report.h"
 #include "filter/inspect/subject.h"
 #include "filter/cli/text.h"
 #include "filter/verify/verify_history.h"
-
-/* Checks the object's bytes against its name. */
-static int check_name(const struct subject *subject, const char *name)
-{
-	struct progress progress;
-	struct progress_source counted = {&progress, &subject->file.source};
-	struct brevis_source source = progress_source(&counted);
-	struct brevis_error err;
-	bool is_good;
-
-	progress_begin(&progress, "hashing", name, source.size);
-	is_good = source_is_object(&source, &subject->pointer, &err);
-	progress_end(&progress);
-	if (is_good)
-		return 0;
-	if (err.status == BREVIS_E_IO)
-		return report_error("%s: its object %.12s cannot be read: %s; make that a file "
-				    "that can be read",
-				    name, subject->pointer.oid, err.message);
-	return report_error("%s: its object %.12s is damaged: %s; see `git brevis fsck`", name,
-			    subject->pointer.oid, err.message);
-}
 
 /* What is told of a file that is good: as a line, or in JSON. original is NULL for what is no
  * archive. */
@@ -69,6 +47,24 @@ static void tell_bad(struct json_output *json, const char *name)
 	json_close(json);
 }
 
+static int check_object(const struct subject *subject, const struct workspace *ws,
+			struct json_output *json, const char *name)
+{
+	const struct pointer *pointer = &subject->pointer;
+	struct judgement judgement;
+	struct progress progress;
+
+	progress_begin(&progress, "checking", name, pointer->size);
+	object_judge(&subject->file, pointer, ws->threads, &progress, &judgement);
+	progress_end(&progress);
+	if (judgement.verdict != VERDICT_GOOD)
+		return judgement_report(&judgement, name, pointer);
+	tell_good(json, name, pointer->size,
+		  judgement.is_archive ? &judgement.original_size : NULL);
+	return 0;
+}
+
+/* Checks an archive that has no name of an object's. */
 static int check_archive(const struct subject *subject, const struct workspace *ws,
 			 struct json_output *json, const char *name)
 {
@@ -97,19 +93,12 @@ static int check_archive(const struct subject *subject, const struct workspace *
 static int verify(const struct workspace *ws, struct json_output *json, const char *name)
 {
 	struct subject subject;
-	int result = -1;
+	int result;
 
 	if (subject_open(&subject, ws, name) != 0)
 		return -1;
-	if (subject.has_pointer && check_name(&subject, name) != 0)
-		goto out;
-	if (subject.file.is_archive) {
-		result = check_archive(&subject, ws, json, name);
-		goto out;
-	}
-	tell_good(json, name, subject.file.source.size, NULL);
-	result = 0;
-out:
+	result = subject.has_pointer ? check_object(&subject, ws, json, name)
+				     : check_archive(&subject, ws, json, name);
 	subject_close(&subject);
 	return result;
 }

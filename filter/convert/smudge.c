@@ -66,8 +66,8 @@ static enum smudge_result fail_size(const struct job *job)
 {
 	char *object = object_store_path(job->ws->store, job->pointer->oid);
 
-	report_error("%s: its object %s is damaged: wrong size (%" PRIu64
-		     " bytes instead of %" PRIu64 "); `git brevis pull` downloads it again",
+	report_error("%s: its object %s is damaged: wrong size, %" PRIu64
+		     " bytes instead of %" PRIu64 "; `git brevis pull` downloads it again",
 		     job->path, object ? object : job->pointer->oid, job->file.source.size,
 		     job->pointer->size);
 	free(object);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "filter/git/push_check.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <search.h>
 #include <stdio.h>
@@ -10,9 +9,9 @@
 
 #include "core/base/buffer.h"
 #include "filter/objects/conflict_text.h"
+#include "filter/objects/judgement.h"
 #include "filter/remote/settings.h"
 #include "filter/cli/report.h"
-#include "filter/stream.h"
 #include "filter/cli/text.h"
 
 /* Raw files that are named one by one; the others are counted. */
@@ -101,39 +100,15 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* Tells what is wrong with an object that has the right size, in text; "" if nothing is. */
-static void find_fault(const struct check *c, const struct pointer *pointer, char *text, size_t len)
-{
-	uint8_t sha256[BREVIS_SHA256_SIZE];
-	char hex[OID_HEX_SIZE + 1];
-	struct object_file file;
-
-	text[0] = 0;
-	if (object_file_open(&file, c->ws->store, pointer->oid) < 0) {
-		snprintf(text, len, "cannot be read: %s; make it readable", strerror(errno));
-		return;
-	}
-	if (source_digest(&file.source, sha256) < 0) {
-		snprintf(text, len, "cannot be read: %s; check the disk and try again",
-			 strerror(errno));
-	} else {
-		digest_to_hex(sha256, hex);
-		if (strcmp(hex, pointer->oid) != 0)
-			snprintf(text, len,
-				 "is damaged: its SHA-256 is %.12s...; `git brevis fsck` moves it "
-				 "away, then `git brevis pull` or `touch` and `git add` of the "
-				 "file bring a good one",
-				 hex);
-	}
-	object_file_close(&file);
-}
-
 /* Reads an object that will be sent: nobody else looks at it before others get it. */
 static int check_object(struct check *c, const struct tracked_file *file)
 {
-	char *name = strdup(file->pointer.oid);
+	const struct pointer *pointer = &file->pointer;
+	char *name = strdup(pointer->oid);
 	char **node = name ? tsearch(name, &c->hashed, compare_names) : NULL;
-	char text[300];
+	struct progress progress = {.is_shown = false};
+	struct judgement judgement;
+	struct object_file object;
 
 	if (!node) {
 		free(name);
@@ -143,11 +118,17 @@ static int check_object(struct check *c, const struct tracked_file *file)
 		free(name);
 		return 0;
 	}
-	if (file->pointer.size == 0)
+	if (pointer->size == 0)
 		return 0;
-	find_fault(c, &file->pointer, text, sizeof(text));
-	if (text[0]) {
-		report_error("%s: its object %.12s %s", file->path, file->pointer.oid, text);
+	if (object_open(&object, c->ws->store, pointer, &judgement) == 0) {
+		object_judge_name(&object, pointer, &progress, &judgement);
+		object_file_close(&object);
+	}
+	if (judgement.verdict == VERDICT_DAMAGED)
+		judgement.remedy = "`git brevis fsck` moves it away, then `git brevis pull` or "
+				   "`touch` and `git add` of the file bring a good one";
+	if (judgement.verdict != VERDICT_GOOD) {
+		judgement_report(&judgement, file->path, pointer);
 		c->damaged++;
 	}
 	return 0;

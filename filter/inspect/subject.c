@@ -3,12 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "filter/cli/report.h"
+#include "filter/objects/judgement.h"
 
 /* Looks at the file itself. Returns 1 if it is an archive (then open), 0 if it is not, or is not
  * there; its pointer, if it is one, goes to the subject. *reason is why it could not be read. */
@@ -50,25 +50,13 @@ static void look_at_index(struct subject *subject, const struct workspace *ws, c
 static int open_object(struct subject *subject, const struct workspace *ws, const char *name)
 {
 	const struct pointer *pointer = &subject->pointer;
+	struct judgement judgement;
 
 	if (pointer->size == 0)
 		return report_error("%s stands for nothing: its pointer has size 0", name);
-	if (object_file_open(&subject->file, ws->store, pointer->oid) != 0) {
-		if (errno == ENOENT || errno == ENOTDIR)
-			return report_error("%s: its object %.12s is not here; `git brevis pull` "
-					    "downloads it",
-					    name, pointer->oid);
-		return report_error("%s: its object %.12s cannot be read: %s; make that a file "
-				    "that can be read",
-				    name, pointer->oid, strerror(errno));
-	}
-	if (subject->file.source.size == pointer->size)
+	if (object_open(&subject->file, ws->store, pointer, &judgement) == 0)
 		return 0;
-	report_error("%s: its object %.12s is damaged: wrong size (%" PRIu64
-		     " bytes instead of %" PRIu64 "); `git brevis pull` downloads it again",
-		     name, pointer->oid, subject->file.source.size, pointer->size);
-	object_file_close(&subject->file);
-	return -1;
+	return judgement_report(&judgement, name, pointer);
 }
 
 int subject_open(struct subject *subject, const struct workspace *ws, const char *name)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 
 #include "filter/git/git_run.h"
 #include "filter/cli/report.h"
+#include "filter/objects/judgement.h"
 #include "filter/stream.h"
 #include "filter/work/work_file.h"
 
@@ -35,6 +35,7 @@ static int read_nothing(void *ctx, void *buf, size_t len, uint64_t offset)
 static int open_object(struct model_source *source, const struct workspace *ws)
 {
 	const struct pointer *pointer = &source->pointer;
+	struct judgement judgement;
 
 	if (pointer->size == 0) {
 		source->is_here = true;
@@ -44,19 +45,10 @@ static int open_object(struct model_source *source, const struct workspace *ws)
 	}
 	if (!ws->store)
 		return 0;
-	if (object_file_open(&source->file, ws->store, pointer->oid) != 0) {
-		if (errno == ENOENT || errno == ENOTDIR)
-			return 0;
-		return report_error("%s: its object %.12s cannot be read: %s; make that a file "
-				    "that can be read",
-				    source->label, pointer->oid, strerror(errno));
-	}
-	source->is_here = true;
-	if (source->file.source.size == pointer->size)
+	source->is_here = object_open(&source->file, ws->store, pointer, &judgement) == 0;
+	if (source->is_here || judgement.verdict == VERDICT_MISSING)
 		return 0;
-	return report_error("%s: its object %.12s is damaged: wrong size (%" PRIu64
-			    " bytes instead of %" PRIu64 "); `git brevis pull` downloads it again",
-			    source->label, pointer->oid, source->file.source.size, pointer->size);
+	return judgement_report(&judgement, source->label, pointer);
 }
 
 /* Takes over a descriptor; if its file is a pointer, its object takes the file's place. */

@@ -15,7 +15,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +22,7 @@
 #include <unistd.h>
 
 #include "core/base/buffer.h"
+#include "filter/objects/judgement.h"
 #include "filter/objects/lfs_cause.h"
 #include "filter/objects/lfs_progress.h"
 #include "filter/convert/pkt_line.h"
@@ -405,18 +405,14 @@ static bool has_alternates(const struct repository *repository)
 static void report_one(const struct download *d, const struct lfs_want *want, const char *cause)
 {
 	const struct pointer *pointer = &want->pointer;
-	const char *remedy = lfs_remedy(cause);
-	uint64_t size;
+	struct judgement judgement;
+	char text[JUDGEMENT_TEXT];
 
-	if (object_store_is_cut(d->ws->store, pointer, &size))
-		report_error("%s: its object %.12s is damaged: wrong size (%" PRIu64
-			     " bytes instead of %" PRIu64
-			     "), and could not be downloaded again: %s; %s",
-			     want->path, pointer->oid, size, pointer->size, cause, remedy);
-	else
-		report_error("%s: its object %.12s (%" PRIu64
-			     " bytes) is not here and could not be downloaded: %s; %s",
-			     want->path, pointer->oid, pointer->size, cause, remedy);
+	object_look(d->ws->store, pointer, &judgement);
+	report_error("%s: its %s%s: %s; %s", want->path, judgement_text(&judgement, pointer, text),
+		     judgement.verdict == VERDICT_MISSING ? " and could not be downloaded"
+							  : ", and could not be downloaded again",
+		     cause, lfs_remedy(cause));
 }
 
 /* Looks what came, and reports what did not, in the order it was wanted in. Returns how many. */

@@ -78,20 +78,6 @@ bool object_store_has(const struct object_store *store, const struct pointer *po
 	return has;
 }
 
-bool object_store_is_cut(const struct object_store *store, const struct pointer *pointer,
-			 uint64_t *size)
-{
-	char *path = object_store_path(store, pointer->oid);
-	struct stat st;
-	bool is_cut = path && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-		      (uint64_t)st.st_size != pointer->size;
-
-	if (is_cut)
-		*size = (uint64_t)st.st_size;
-	free(path);
-	return is_cut;
-}
-
 /* Looks at the lowest directory above a path that exists; path is cut down to it. Returns 0 if
  * names can be made there, or the errno that stands against it. */
 static int directory_refuses(char *path)

@@ -28,13 +28,6 @@ char *object_store_path(const struct object_store *store, const char *oid);
 bool object_store_has(const struct object_store *store, const struct pointer *pointer);
 
 /**
- * True if a file of this name is there, but of another size, which goes to *size: what an
- * interrupted copy leaves.
- */
-bool object_store_is_cut(const struct object_store *store, const struct pointer *pointer,
-			 uint64_t *size);
-
-/**
  * Tells whether an object of this name, or with oid NULL a temporary file, could be put here, by
  * the permissions of the directories that it takes; creates nothing. Returns 0; or the errno that
  * stands against it and in *where the directory, which the caller frees (NULL when memory is

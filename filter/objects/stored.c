@@ -41,7 +41,6 @@ void stored_look(const struct workspace *ws, const struct pointer *pointer, stru
 		return;
 	out->is_here = file.source.size == pointer->size;
 	out->is_cut = !out->is_here;
-	out->found_size = file.source.size;
 	out->is_archive = out->is_here && file.is_archive;
 	if (out->is_archive)
 		take_archive(&file, out);

@@ -10,11 +10,10 @@
 
 /** What is known of the content behind a pointer. */
 struct stored {
-	bool is_cut;         /* a file stands in the object's place, but of another size */
-	bool is_here;        /* the object is in the local store, in the right size */
-	bool is_archive;     /* and is a brevis archive */
-	bool is_known;       /* and the original's size and digest are known (below) */
-	uint64_t found_size; /* if is_cut */
+	bool is_cut;     /* a file stands in the object's place, but of another size */
+	bool is_here;    /* the object is in the local store, in the right size */
+	bool is_archive; /* and is a brevis archive */
+	bool is_known;   /* and the original's size and digest are known (below) */
 	uint64_t original_size;
 	char original_oid[OID_HEX_SIZE + 1]; /* its SHA-256 in hex */
 };

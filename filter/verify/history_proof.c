@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "filter/verify/history_proof.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/pool.h"
 #include "filter/cli/progress.h"
-#include "filter/objects/proof.h"
 #include "filter/cli/report.h"
 
 /* Objects of so many bytes are decoded by all workers, smaller ones by a worker each. */
@@ -17,8 +13,6 @@
 
 /* Jobs that wait for a worker, for each of them: one is never idle while the owner looks away. */
 #define JOBS_EACH 4
-
-#define PULL_AGAIN "`git brevis fsck` and then `git brevis pull` replace it"
 
 static struct proven_object *object_at(const struct history_proof *proof, size_t i)
 {
@@ -102,150 +96,30 @@ static void tidy(struct history_proof *proof)
 	qsort(proof->objects.data, kept, sizeof(struct proven_object), compare_paths);
 }
 
-/* ---- one object ------------------------------------------------------------------------------ */
-
-static void judge(struct proven_object *object, enum verdict verdict, const char *why,
-		  const char *remedy)
-{
-	object->verdict = verdict;
-	object->why = strdup(why);
-	object->remedy = remedy;
-}
-
-static void judge_unreadable(struct proven_object *object, int reason)
-{
-	judge(object, VERDICT_UNREADABLE, strerror(reason), "make it a file that can be read");
-}
-
-/* Its bytes are those of its name, but they do not restore: what does that mean? */
-static void judge_decoding(struct proven_object *object, const struct brevis_error *err,
-			   int failure)
-{
-	switch (err->status) {
-	case BREVIS_E_UNSUPPORTED:
-	case BREVIS_E_LIMIT:
-		judge(object, VERDICT_UNREADABLE, err->message, "a newer git-brevis may do it");
-		break;
-	case BREVIS_E_NOMEM:
-		judge(object, VERDICT_UNREADABLE, err->message,
-		      "try again with fewer threads (brevis.threads)");
-		break;
-	case BREVIS_E_IO:
-		judge(object, VERDICT_UNREADABLE, failure ? strerror(failure) : err->message,
-		      "check the disk and try again");
-		break;
-	default:
-		judge(object, VERDICT_DAMAGED, err->message,
-		      "it was stored so: add the original file again");
-	}
-}
-
-/* Bytes of the original, counted as the bytes of the object that they came from. */
-struct decoding {
-	struct progress *progress;
-	uint64_t stored;
-	uint64_t original;
-	uint64_t done;
-	uint64_t counted;
-};
-
-static int count_decoded(void *ctx, const void *data, size_t len)
-{
-	struct decoding *d = ctx;
-	uint64_t due;
-
-	(void)data;
-	d->done += len;
-	due = (uint64_t)((double)d->stored * ((double)d->done / (double)d->original));
-	progress_add(d->progress, due - d->counted);
-	d->counted = due;
-	return 0;
-}
-
-static void decode(struct proven_object *object, const struct object_file *file, unsigned threads,
-		   struct progress *progress)
-{
-	struct brevis_decode_options options = {.threads = threads};
-	struct decoding decoding = {.progress = progress, .stored = file->source.size};
-	struct brevis_archive *archive = NULL;
-	struct brevis_error err = {.message = ""};
-	int rc = brevis_archive_open(&file->source, &archive, &err);
-
-	object->is_archive = true;
-	if (rc == BREVIS_OK) {
-		object->original_size = brevis_archive_info(archive)->original_size;
-		decoding.original = object->original_size;
-		rc = brevis_archive_decode(archive, &options, count_decoded, &decoding, &err);
-	}
-	if (rc != BREVIS_OK)
-		judge_decoding(object, &err, file->failure);
-	brevis_archive_free(archive);
-}
-
-static void check_bytes(struct proven_object *object, const struct object_file *file,
-			unsigned threads, struct progress *progress)
-{
-	bool is_archive = file->is_archive;
-	struct progress_source counted = {progress, &file->source};
-	struct brevis_source source = is_archive ? file->source : progress_source(&counted);
-	struct brevis_error err = {.message = ""};
-	char why[120];
-
-	if (file->source.size != object->pointer.size) {
-		snprintf(why, sizeof(why), "wrong size, %" PRIu64 " bytes instead of %" PRIu64,
-			 file->source.size, object->pointer.size);
-		judge(object, VERDICT_DAMAGED, why, PULL_AGAIN);
-	} else if (!source_is_object(&source, &object->pointer, &err)) {
-		if (err.status == BREVIS_E_IO)
-			judge_unreadable(object, file->failure ? file->failure : EIO);
-		else
-			judge(object, VERDICT_DAMAGED, err.message, PULL_AGAIN);
-	} else if (is_archive) {
-		decode(object, file, threads, progress);
-	} else {
-		object->original_size = object->pointer.size;
-	}
-}
-
-static void prove(struct proven_object *object, const struct workspace *ws, unsigned threads,
-		  struct progress *progress)
-{
-	struct object_file file;
-
-	if (object_file_open(&file, ws->store, object->pointer.oid) == 0) {
-		check_bytes(object, &file, threads, progress);
-		object_file_close(&file);
-	} else if (errno == ENOENT || errno == ENOTDIR) {
-		object->verdict = VERDICT_MISSING;
-		object->remedy = "`git brevis pull` or `git lfs fetch --all` downloads it";
-	} else {
-		judge_unreadable(object, errno);
-	}
-}
-
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static void count_object(struct history_proof *proof, const struct proven_object *object)
+static void count_object(struct history_proof *proof, const struct proven_object *object,
+			 const struct judgement *judgement)
 {
-	switch (object->verdict) {
+	switch (judgement->verdict) {
 	case VERDICT_GOOD:
 		proof->files += object->files;
-		proof->archives += object->is_archive;
-		proof->plain += !object->is_archive;
+		proof->archives += judgement->is_archive;
+		proof->plain += !judgement->is_archive;
 		proof->stored += object->pointer.size;
-		proof->original += object->original_size;
+		proof->original += judgement->original_size;
 		return;
 	case VERDICT_MISSING:
 		proof->missing++;
 		break;
-	case VERDICT_DAMAGED:
-		proof->damaged++;
-		break;
 	case VERDICT_UNREADABLE:
 		proof->unreadable++;
 		break;
+	default:
+		proof->damaged++;
+		break;
 	}
-	proof->found(proof->ctx, object);
+	proof->found(proof->ctx, object, judgement);
 }
 
 /* What a run is made of. */
@@ -257,7 +131,8 @@ struct run {
 
 struct job {
 	struct run *run;
-	struct proven_object *object;
+	const struct proven_object *object;
+	struct judgement judgement;
 };
 
 static void run_job(void *job, unsigned worker)
@@ -265,7 +140,8 @@ static void run_job(void *job, unsigned worker)
 	struct job *j = job;
 
 	(void)worker;
-	prove(j->object, j->run->proof->ws, 1, &j->run->progress);
+	object_judge_stored(j->run->proof->ws->store, &j->object->pointer, 1, &j->run->progress,
+			    &j->judgement);
 }
 
 static void name_progress(struct run *run, const struct proven_object *object)
@@ -278,7 +154,7 @@ static void take_back(struct run *run, struct pool *pool)
 {
 	const struct job *job = pool_take(pool);
 
-	count_object(run->proof, job->object);
+	count_object(run->proof, job->object, &job->judgement);
 }
 
 /* The small ones, a worker for each. */
@@ -304,7 +180,7 @@ static int prove_small(struct run *run, unsigned threads)
 		if (pool_pending(pool) == capacity)
 			take_back(run, pool);
 		name_progress(run, object);
-		*job = (struct job){run, object};
+		*job = (struct job){.run = run, .object = object};
 		submitted++;
 		pool_submit(pool, job);
 	}
@@ -321,13 +197,15 @@ static void prove_large(struct run *run, unsigned threads)
 	size_t count = history_proof_count(run->proof);
 
 	for (size_t i = 0; i < count; i++) {
-		struct proven_object *object = object_at(run->proof, i);
+		const struct proven_object *object = object_at(run->proof, i);
+		struct judgement judgement;
 
 		if (object->pointer.size < LARGE_OBJECT)
 			continue;
 		name_progress(run, object);
-		prove(object, run->proof->ws, threads, &run->progress);
-		count_object(run->proof, object);
+		object_judge_stored(run->proof->ws->store, &object->pointer, threads,
+				    &run->progress, &judgement);
+		count_object(run->proof, object, &judgement);
 	}
 }
 
@@ -351,9 +229,7 @@ int history_proof_run(struct history_proof *proof)
 
 void history_proof_release(struct history_proof *proof)
 {
-	for (size_t i = 0; i < history_proof_count(proof); i++) {
+	for (size_t i = 0; i < history_proof_count(proof); i++)
 		free(object_at(proof, i)->path);
-		free(object_at(proof, i)->why);
-	}
 	buffer_release(&proof->objects);
 }

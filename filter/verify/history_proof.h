@@ -9,32 +9,21 @@
 
 #include "core/base/buffer.h"
 #include "filter/convert/convert.h"
+#include "filter/objects/judgement.h"
 
-enum verdict {
-	VERDICT_GOOD = 0,
-	VERDICT_MISSING,   /* the object is not here */
-	VERDICT_DAMAGED,   /* its bytes are not those of its name, or do not restore */
-	VERDICT_UNREADABLE /* it could not be looked at: the system's, or this version's, fault */
-};
-
-/** An object, and what became of it. */
+/** An object, and what names it. */
 struct proven_object {
 	struct pointer pointer;
 	char *path;   /* one of those that it has; "" if none is known */
 	size_t files; /* versions of files that are this object */
-
-	enum verdict verdict;
-	bool is_archive;
-	uint64_t original_size; /* what it restores; of a plain object its own size */
-	char *why;              /* unless it is good or missing; NULL if memory was short */
-	const char *remedy;     /* unless it is good */
 };
 
 /** What is to be proven. ws, found and ctx are set, the rest begins as zeros. */
 struct history_proof {
 	const struct workspace *ws;
 	/* Called by the thread that runs the proof, for each object that is not good. */
-	void (*found)(void *ctx, const struct proven_object *object);
+	void (*found)(void *ctx, const struct proven_object *object,
+		      const struct judgement *judgement);
 	void *ctx;
 
 	struct buffer objects; /* of struct proven_object, by path; each object once */
@@ -47,7 +36,7 @@ struct history_proof {
 	uint64_t original;
 
 	size_t missing; /* and of what is not */
-	size_t damaged;
+	size_t damaged; /* in any way */
 	size_t unreadable;
 };
 

@@ -18,41 +18,37 @@ bool verify_means_history(const struct workspace *ws, char **words, int count)
 
 /* ---- what is said ---------------------------------------------------------------------------- */
 
-static const char *const verdicts[] = {[VERDICT_GOOD] = "good",
-				       [VERDICT_MISSING] = "missing",
-				       [VERDICT_DAMAGED] = "damaged",
-				       [VERDICT_UNREADABLE] = "unreadable"};
-
-static void put_finding(struct json_output *json, const struct proven_object *object)
+static void put_finding(struct json_output *json, const struct proven_object *object,
+			const struct judgement *judgement)
 {
 	json_open(json, NULL, '{');
 	json_string(json, "oid", object->pointer.oid);
 	json_string(json, "name", object->path[0] ? object->path : NULL);
-	json_string(json, "finding", verdicts[object->verdict]);
-	json_string(json, "cause", object->why);
-	json_string(json, "remedy", object->remedy);
+	json_string(json, "finding", verdict_word(judgement->verdict));
+	json_string(json, "cause", judgement->why[0] ? judgement->why : NULL);
+	json_string(json, "remedy", judgement->remedy);
 	json_close(json);
 }
 
-static void print_finding(const struct proven_object *object)
+static void print_finding(const struct proven_object *object, const struct judgement *judgement)
 {
+	char text[JUDGEMENT_TEXT];
+
 	print_path(stdout, object->path[0] ? object->path : object->pointer.oid);
-	printf(": object %.12s is %s", object->pointer.oid, verdicts[object->verdict]);
-	if (object->why)
-		printf(": ");
-	print_path(stdout, object->why ? object->why : "");
-	printf("; %s\n", object->remedy);
+	printf(": ");
+	print_path(stdout, judgement_text(judgement, &object->pointer, text));
+	printf("; %s\n", judgement->remedy);
 	fflush(stdout);
 }
 
 /* One line on stdout for each finding: they are what was asked for. */
-static void found(void *json, const struct proven_object *object)
+static void found(void *json, const struct proven_object *object, const struct judgement *judgement)
 {
 	progress_pause();
 	if (json)
-		put_finding(json, object);
+		put_finding(json, object, judgement);
 	else
-		print_finding(object);
+		print_finding(object, judgement);
 	progress_resume();
 }
 

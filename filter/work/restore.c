@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "filter/work/restore.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "filter/objects/lfs.h"
 #include "filter/cli/report.h"
+#include "filter/objects/judgement.h"
+#include "filter/objects/lfs.h"
 #include "filter/objects/stored.h"
 
 /* A file that is to be written. */
@@ -86,18 +86,10 @@ void restore_clear(struct restore *r)
 
 static void report_missing(const struct restore *r, const struct due_file *due)
 {
-	struct stored stored;
+	struct judgement judgement;
 
-	stored_look(r->ws, &due->pointer, &stored);
-	if (stored.is_cut) {
-		report_error("%s: its object %.12s is damaged: wrong size (%" PRIu64
-			     " bytes instead of %" PRIu64 "); `git brevis pull` downloads it again",
-			     due->path, due->pointer.oid, stored.found_size, due->pointer.size);
-		return;
-	}
-	report_error("%s: its object %.12s (%" PRIu64 " bytes) is not here; `git brevis pull` "
-		     "downloads it",
-		     due->path, due->pointer.oid, due->pointer.size);
+	object_look(r->ws->store, &due->pointer, &judgement);
+	judgement_report(&judgement, due->path, &due->pointer);
 }
 
 /* Says how many bytes there are to write, and how many are stored instead. */

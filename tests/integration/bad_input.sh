@@ -151,8 +151,8 @@ object=$(object_of short bad.safetensors)
 must cp --remove-destination "$object" copy
 must truncate -s 1000 copy
 must cp --remove-destination copy "$object"
-bad_object 'a truncated object' short "damaged: wrong size \\(1000 bytes instead of $(
-	git -C short cat-file blob HEAD:bad.safetensors | sed -n 's/^size //p')\\)" "$AGAIN again"
+bad_object 'a truncated object' short "damaged: wrong size, 1000 bytes instead of $(
+	git -C short cat-file blob HEAD:bad.safetensors | sed -n 's/^size //p')" "$AGAIN again"
 must cp -a work missing
 must git -C missing remote remove origin
 must rm "$(object_of missing bad.safetensors)"

@@ -128,7 +128,7 @@ contains 'a cut object' "$T/out" "wrong size, $(($(stat -c %s "$T/kept") - 1)) b
 must rm -f "$damaged"
 must mkdir "$damaged"
 run git brevis verify
-is 'what is no file' "$RC $(grep -c 'b.safetensors: object .* is unreadable: ' "$T/out")" '1 1'
+is 'what is no file' "$RC $(grep -c 'b.safetensors: object .* cannot be read: ' "$T/out")" '1 1'
 must rmdir "$damaged"
 must cp -a "$T/kept" "$damaged"
 must cp -a "$T/gone" "$gone"
@@ -157,7 +157,7 @@ blob=$(git hash-object -w "$T/pointer")
 must git update-index --add --cacheinfo "100644,$blob,$(printf 'evil\033[31m.safetensors')"
 must git commit -qm 'a bad archive'
 run git brevis verify
-is 'an archive that does not restore' "$RC $(grep -c 'is damaged: ' "$T/out")" '1 1'
+is 'an archive that does not restore' "$RC $(grep -c 'does not restore: ' "$T/out")" '1 1'
 contains 'is named without control characters' "$T/out" 'evil\x1b[31m.safetensors: object '
 contains 'and cannot be had again' "$T/out" 'add the original file again'
 must git reset -q --hard HEAD~1
@@ -169,7 +169,7 @@ must rm .git/ORIG_HEAD
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize 7\n' "$(basename "$damaged")" >"$T/pointer"
 must git update-index --add --cacheinfo "100644,$(git hash-object -w "$T/pointer"),wrong.safetensors"
 run git brevis verify --json --all
-is 'one object, two sizes' "$RC $(says '[(f["name"], f["finding"]) for f in j["findings"]]')" "1 [('wrong.safetensors', 'damaged')]"
+is 'one object, two sizes' "$RC $(says '[(f["name"], f["finding"]) for f in j["findings"]]')" "1 [('wrong.safetensors', 'mismatched')]"
 must git rm -q --cached -f wrong.safetensors
 
 # ---- words ---------------------------------------------------------------------------------------

@@ -26,9 +26,8 @@ struct export
 	bool local;
 	char *dir; /* absolute */
 	struct restore restore;
-	struct buffer models;  /* paths that are restored here, in git's order, "PATH NUL" each */
-	struct buffer lacking; /* blobs that a partial clone has not fetched */
-	bool fetched;
+	struct buffer models; /* paths that are restored here, in git's order, "PATH NUL" each */
+	struct lacking_blobs lacking;
 };
 
 /* ---- the directory --------------------------------------------------------------------------- */
@@ -73,25 +72,13 @@ static int open_directory(struct export *e, const char *name)
 
 /* ---- the files ------------------------------------------------------------------------------- */
 
-static int note_lacking(struct export *e, const struct tracked_file *file)
-{
-	if (e->fetched)
-		return report_error(
-			"%s: its pointer (blob %.12s) is not in this partial clone; `git "
-			"fetch` from the remote, then try again",
-			file->path, file->blob);
-	buffer_append(&e->lacking, file->blob, BLOB_HEX_SIZE);
-	buffer_u8(&e->lacking, '\n');
-	return buffer_failed(&e->lacking) ? report_error("out of memory") : 0;
-}
-
 static int take_model(void *ctx, const struct tracked_file *file)
 {
 	struct export *e = ctx;
 	struct work_look look;
 
 	if (file->blob_missing)
-		return note_lacking(e, file);
+		return repository_note_lacking(&e->lacking, file) ? -1 : 0;
 	/* Pointers of git-lfs's that name extensions need git-lfs. */
 	if (!file->is_pointer || (file->is_lfs && !file->is_canonical))
 		return 0;
@@ -112,16 +99,13 @@ static int take_model(void *ctx, const struct tracked_file *file)
 	return restore_add(&e->restore, file, &look);
 }
 
-/* Blobs that a partial clone lacks are fetched first, all together. */
 static int take_models(struct export *e)
 {
 	struct repository *repository = e->ws->repository;
 	int rc = repository_each_large(repository, e->revision, e->paths, e->count, take_model, e);
 
-	if (rc < 0 || !e->lacking.size)
+	if (rc < 0 || !repository_fetch_lacking(repository, &e->lacking))
 		return rc;
-	repository_fetch_blobs(repository, &e->lacking);
-	e->fetched = true;
 	restore_clear(&e->restore);
 	buffer_clear(&e->models);
 	return repository_each_large(repository, e->revision, e->paths, e->count, take_model, e);
@@ -182,7 +166,7 @@ static int run(struct export *e, const char *name)
 		code = e->restore.failed ? EXIT_FOUND : EXIT_DONE;
 out:
 	restore_clear(&e->restore);
-	buffer_release(&e->lacking);
+	buffer_release(&e->lacking.names);
 	buffer_release(&e->models);
 	buffer_release(&all);
 	free(e->dir);

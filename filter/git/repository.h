@@ -12,13 +12,15 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "core/base/buffer.h"
 #include "filter/objects/pointer.h"
 
 /** Hex digits of a git object's name. */
 #define BLOB_HEX_SIZE 40
 
+/* A buffer of paths or names is a list in which each ends with NUL, where nothing else is said. */
+
 struct repository;
-struct buffer; /* a growing list of paths or names here, each ends with NUL */
 
 /** True if git finds a repository here. Reports nothing. */
 bool repository_is_here(void);
@@ -303,11 +305,23 @@ int repository_find_on_remotes(const struct repository *repository, struct remot
 int repository_find_links(const struct repository *repository, const char *const *arguments,
 			  struct remote_blob *blobs, size_t count);
 
+/** Blobs of tracked files that a partial clone has not fetched. Begins as zeros; release names. */
+struct lacking_blobs {
+	struct buffer names; /* "NAME LF" each */
+	bool fetched;        /* as far as they can be */
+};
+
 /**
- * Has git fetch blobs that a partial clone lacks, all together. names holds their names, each ends
- * with a line feed. Reports and returns -1 if that fails.
+ * Notes the blob of a file that lacks it. Once they were fetched, reports instead that it did not
+ * come and returns 1. Reports and returns -1 when memory is short.
  */
-int repository_fetch_blobs(const struct repository *repository, const struct buffer *names);
+int repository_note_lacking(struct lacking_blobs *lacking, const struct tracked_file *file);
+
+/**
+ * Has git fetch what was noted, all together: git itself would fetch each when it is asked for it.
+ * Returns false if there is nothing to fetch; else the files are to be gone through once more.
+ */
+bool repository_fetch_lacking(const struct repository *repository, struct lacking_blobs *lacking);
 
 /** A work file that was just written from its entry in the index. */
 struct written_file {

@@ -289,7 +289,7 @@ static char *find_promisor(const struct repository *repository)
 	return name;
 }
 
-int repository_fetch_blobs(const struct repository *repository, const struct buffer *names)
+static void fetch_all(const struct repository *repository, const struct buffer *names)
 {
 	char *remote = find_promisor(repository);
 	/* What git itself runs for objects that it misses. */
@@ -308,14 +308,37 @@ int repository_fetch_blobs(const struct repository *repository, const struct buf
 	/* Without a name for the remote git still knows where to look, object by object. */
 	static const char *const look[] = {"cat-file", "--batch-check", NULL};
 	struct buffer output = BUFFER_INIT;
-	int rc = repository_git_reported(repository, NULL,
-					 (struct git_run){.args = remote ? fetch : look,
-							  .input = names->data,
-							  .input_len = names->size,
-							  .output = &output},
-					 "git cannot fetch what this partial clone lacks");
 
+	repository_git_reported(repository, NULL,
+				(struct git_run){.args = remote ? fetch : look,
+						 .input = names->data,
+						 .input_len = names->size,
+						 .output = &output},
+				"git cannot fetch what this partial clone lacks");
 	buffer_release(&output);
 	free(remote);
-	return rc;
+}
+
+int repository_note_lacking(struct lacking_blobs *lacking, const struct tracked_file *file)
+{
+	if (lacking->fetched) {
+		report_error(
+			"%s: its pointer (blob %.12s) is not in this clone, or cannot be read; "
+			"`git fetch` from the remote, then try again",
+			file->path, file->blob);
+		return 1;
+	}
+	buffer_append(&lacking->names, file->blob, BLOB_HEX_SIZE);
+	buffer_u8(&lacking->names, '\n');
+	return buffer_failed(&lacking->names) ? report_error("out of memory") : 0;
+}
+
+bool repository_fetch_lacking(const struct repository *repository, struct lacking_blobs *lacking)
+{
+	if (!lacking->names.size)
+		return false;
+	fetch_all(repository, &lacking->names);
+	lacking->fetched = true;
+	buffer_release(&lacking->names);
+	return true;
 }

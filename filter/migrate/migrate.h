@@ -52,9 +52,9 @@ struct migrate {
 	const struct migrate_options *options;
 	struct proposal *proposal;
 	char *prefix;
-	struct buffer files;    /* of struct migrate_file, in git's order */
-	struct buffer edits;    /* of struct proposed_edit */
-	struct buffer lacking;  /* blobs that a partial clone has not fetched, "NAME LF" each */
+	struct buffer files; /* of struct migrate_file, in git's order */
+	struct buffer edits; /* of struct proposed_edit */
+	struct lacking_blobs lacking;
 	struct buffer changing; /* paths whose attributes may change, sorted, "PATH NUL" each */
 	size_t matched;         /* files that the patterns match */
 	size_t left;            /* of them, those that neither move nor are where they should be */

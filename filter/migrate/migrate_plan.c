@@ -47,7 +47,7 @@ void migrate_release(struct migrate *m)
 	for (size_t i = 0; i < count; i++)
 		proposal_release(&edits[i]);
 	buffer_release(&m->edits);
-	buffer_release(&m->lacking);
+	buffer_release(&m->lacking.names);
 	release_files(m);
 	free(m->prefix);
 }
@@ -213,11 +213,8 @@ static int take_file(void *ctx, size_t i, const struct tracked_file *tracked)
 				    .size = tracked->blob_size};
 
 	m->matched++;
-	if (tracked->blob_missing) {
-		buffer_append(&m->lacking, tracked->blob, BLOB_HEX_SIZE);
-		buffer_u8(&m->lacking, '\n');
-		return buffer_failed(&m->lacking) ? report_error("out of memory") : 0;
-	}
+	if (tracked->blob_missing)
+		return repository_note_lacking(&m->lacking, tracked) ? -1 : 0;
 	/* Nothing is nothing in every form. */
 	if (!tracked->is_pointer && tracked->blob_size == 0)
 		return note_changing(m, tracked->path);
@@ -246,7 +243,6 @@ static int scan_once(struct migrate *m, struct scan *s)
 	int rc = scan_all(s);
 
 	release_files(m);
-	buffer_release(&m->lacking);
 	m->matched = m->left = 0;
 	if (rc == 0)
 		rc = proposal_each(m->proposal, s->wanted, take_file, s);
@@ -361,15 +357,9 @@ int migrate_plan(struct migrate *m)
 
 	m->prefix = repository_prefix(m->ws->repository);
 	rc = m->prefix ? scan_once(m, &s) : -1;
-	if (rc == 0 && m->lacking.size) {
+	if (rc == 0 && repository_fetch_lacking(m->ws->repository, &m->lacking)) {
 		scan_release(&s);
-		repository_fetch_blobs(m->ws->repository, &m->lacking);
 		rc = scan_once(m, &s);
-		if (rc == 0 && m->lacking.size)
-			rc = report_error(
-				"blob %.12s and maybe others are not in this partial clone; "
-				"`git fetch` from the remote, then try again",
-				(const char *)m->lacking.data);
 	}
 	if (rc == 0 && needs_lines(m))
 		rc = migrate_lines(m) < 0 ? -1 : verify_lines(m, &s);

@@ -16,11 +16,10 @@ struct checkout {
 	struct workspace *ws;
 	enum checkout_reach reach;
 	struct restore restore;
-	struct buffer lacking; /* blobs that a partial clone has not fetched, "NAME LF" each */
-	bool fetched;          /* ... which it has by now, if it can */
-	struct buffer staged;  /* paths where an archive is staged in its pointer's place */
-	bool unstaged;         /* ... which is over by now */
-	unsigned round;        /* of collecting, up to three */
+	struct lacking_blobs lacking;
+	struct buffer staged; /* paths where an archive is staged in its pointer's place */
+	bool unstaged;        /* ... which is over by now */
+	unsigned round;       /* of collecting, up to three */
 	size_t seen;
 };
 
@@ -52,19 +51,13 @@ bool checkout_is_due(const char *top, const struct tracked_file *file, const str
 /* Without its blob nobody knows what belongs into a file. */
 static int note_lacking(struct checkout *c, const struct tracked_file *file)
 {
-	if (c->fetched && c->unstaged)
+	int rc;
+
+	if (c->lacking.fetched && c->unstaged)
 		return 0; /* the round before told it */
-	if (c->fetched) {
-		report_error(
-			"%s: left out: its pointer (blob %.12s) is not in this clone, or cannot "
-			"be read; `git fetch` from the remote, then try again",
-			file->path, file->blob);
-		c->restore.failed++;
-		return 0;
-	}
-	buffer_append(&c->lacking, file->blob, BLOB_HEX_SIZE);
-	buffer_u8(&c->lacking, '\n');
-	return buffer_failed(&c->lacking) ? report_error("out of memory") : 0;
+	rc = repository_note_lacking(&c->lacking, file);
+	c->restore.failed += rc > 0;
+	return rc < 0 ? -1 : 0;
 }
 
 /*
@@ -165,17 +158,12 @@ static int collect_once(struct checkout *c, const char *const *pathspecs, size_t
 	return repository_each_tracked(c->ws->repository, NULL, pathspecs, count, collect, c);
 }
 
-/* Collects what the pathspecs name. Blobs that a partial clone lacks are fetched first, all
- * together: git itself would fetch each when it is asked for it. */
 static int collect_all(struct checkout *c, const char *const *pathspecs, size_t count)
 {
 	struct repository *repository = c->ws->repository;
 	int rc = collect_once(c, pathspecs, count);
 
-	if (rc == 0 && c->lacking.size) {
-		/* What does not come is reported by the second round. */
-		repository_fetch_blobs(repository, &c->lacking);
-		c->fetched = true;
+	if (rc == 0 && repository_fetch_lacking(repository, &c->lacking)) {
 		buffer_release(&c->staged);
 		rc = collect_once(c, pathspecs, count);
 	}
@@ -260,7 +248,7 @@ int checkout_files(struct workspace *ws, const char *const *pathspecs, size_t co
 	code = c.restore.failed ? EXIT_FOUND : EXIT_DONE;
 out:
 	restore_clear(&c.restore);
-	buffer_release(&c.lacking);
+	buffer_release(&c.lacking.names);
 	buffer_release(&c.staged);
 	return code;
 }

@@ -7,10 +7,10 @@
 # shellcheck source=../support/lib.sh
 . "$(dirname "$0")/../support/lib.sh"
 
-# model FILE WORD...: see tiny_model.py.
+# model FILE WORD...: see support/small_model.py
 model()
 {
-	must "$PYTHON" "$TOP/tests/support/tiny_model.py" "$@"
+	must "$PYTHON" "$TOP/tests/support/small_model.py" "$@"
 }
 
 # says DESCRIPTION TEXT: stdout of the last `run` is exactly that.
@@ -22,8 +22,8 @@ says()
 # ---- two files, no repository --------------------------------------------------------------------
 
 mkdir plain && cd plain || exit 1
-model a.safetensors format=pt epoch=1 gone:F32:1,2 'same:F32:1,2,3' kind:F32:1,2 'half:F16:1,2,-0.5,0' ids:I64:1,2,3
-model b.safetensors format=np step=7 'same:F32:1,2,3' kind:I32:1,2 'half:F16:1.5,2,nan,-0' ids:I64:1,-4,9 new:U8:1
+model a.safetensors @format=pt @epoch=1 gone:F32:1,2 'same:F32:1,2,3' kind:F32:1,2 'half:F16:1,2,-0.5,0' ids:I64:1,2,3
+model b.safetensors @format=np @step=7 'same:F32:1,2,3' kind:I32:1,2 'half:F16:1.5,2,nan,-0' ids:I64:1,-4,9 new:U8:1
 text='diff --brevis a.safetensors b.safetensors
   - metadata "epoch": "1"
   ~ metadata "format": "pt" -> "np"
@@ -52,7 +52,7 @@ one_line 'and one line about it' nothing
 run git brevis diff a.safetensors
 exits 128 'one file without a repository is refused'
 
-model order.safetensors epoch=1 format=pt 'same:F32:1,2,3' gone:F32:1,2 kind:F32:1,2 'half:F16:1,2,-0.5,0' ids:I64:1,2,3
+model order.safetensors @epoch=1 @format=pt 'same:F32:1,2,3' gone:F32:1,2 kind:F32:1,2 'half:F16:1,2,-0.5,0' ids:I64:1,2,3
 run git brevis diff a.safetensors order.safetensors
 exits 1 'another order is a difference'
 says 'which is told' 'diff --brevis a.safetensors order.safetensors
@@ -97,8 +97,8 @@ check 'a mean that is no finite number is null in JSON' "$PYTHON" -c 'import jso
 difference = json.load(open(sys.argv[1]), parse_constant=float)[0]["tensors"][0]["difference"]
 assert difference["largest"] == 1.7e308 and difference["mean"] is None' "$T/out"
 
-model names.1 $'k\e[1m=v\n' $'t\e[2J\n:F32:1'
-model names.2 $'k\e[1m=w' $'t\e[2J\n:F32:2'
+model names.1 $'@k\e[1m=v\n' $'t\e[2J\n:F32:1'
+model names.2 $'@k\e[1m=w' $'t\e[2J\n:F32:2'
 run git brevis diff names.1 names.2
 is 'names do not rule the terminal' "$(grep -c $'\e' "$T/out")" 0
 contains 'they are escaped' "$T/out" '~ t\x1b[2J\x0a  F32 [1]: 1 of 1'
@@ -143,9 +143,9 @@ cd "$T" || exit 1
 new_repo work
 cd work || exit 1
 mkdir sub
-model sub/m.safetensors v=1 a:F32:1,2,3 b:F32:1
+model sub/m.safetensors @v=1 a:F32:1,2,3 b:F32:1
 commit_all . one
-model sub/m.safetensors v=2 a:F32:1,2,5 b:F32:1
+model sub/m.safetensors @v=2 a:F32:1,2,5 b:F32:1
 change='  ~ metadata "v": "1" -> "2"
   ~ a  F32 [3]: 1 of 3 elements changed, largest difference 2, mean 2
   tensors: 1 changed, 1 the same'
@@ -372,7 +372,7 @@ must git checkout -q main
 
 # ---- what people do with patches -----------------------------------------------------------------
 
-model sub/m.safetensors v=3 a:F32:1,2,5 b:F32:9
+model sub/m.safetensors @v=3 a:F32:1,2,5 b:F32:9
 cp sub/m.safetensors "$T/three"
 must git stash
 run git stash show -p
@@ -466,10 +466,10 @@ must git checkout -q main
 
 # ---- git lfs prune sees what was not pushed --------------------------------------------------------
 
-model sub/m.safetensors v=4 a:F32:4,4,4 b:F32:4
+model sub/m.safetensors @v=4 a:F32:4,4,4 b:F32:4
 commit_all . 'not pushed'
 unpushed=$(object_of . sub/m.safetensors)
-model sub/m.safetensors v=5 a:F32:5,5,5 b:F32:5
+model sub/m.safetensors @v=5 a:F32:5,5,5 b:F32:5
 commit_all . 'not pushed either'
 run git lfs prune --verbose
 exits 0 'git lfs prune'
@@ -493,7 +493,7 @@ run git -C "$T/bare.git" log -p -1
 contains 'git log -p' "$T/out" '+a  F32 [3]  xxh3:'
 must git worktree add -q "$T/tree"
 cd "$T/tree" || exit 1
-model sub/m.safetensors v=5 a:F32:5,5,7 b:F32:5
+model sub/m.safetensors @v=5 a:F32:5,5,7 b:F32:5
 run git diff
 contains 'in a work tree: git diff' "$T/out" '~ a  F32 [3]: 1 of 3 elements changed, largest difference 2'
 run git brevis diff

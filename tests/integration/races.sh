@@ -12,7 +12,7 @@ RACE_SECONDS=${BREVIS_RACE_SECONDS:-5}
 WORKERS=8
 MODELS=12
 
-must "$PYTHON" "$TOP/tests/support/small_checkpoints.py" "$T/models" "$MODELS" "$SEED"
+must "$PYTHON" "$TOP/tests/support/small_model.py" --versions "$T/models" "$MODELS" "$SEED"
 sha256sum "$T"/models/* | cut -d' ' -f1 >"$T/known"
 
 # nothing_wrong DESCRIPTION REPO: what has to hold in a repository whatever happened there.

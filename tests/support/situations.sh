@@ -9,7 +9,7 @@ export TMPDIR=$T/temporary
 mkdir "$TMPDIR"
 
 # Files $T/v/1 to $T/v/24: checkpoints of 4 KB that differ.
-must "$PYTHON" "$TOP/tests/support/small_checkpoints.py" "$T/v" 24 "$SEED"
+must "$PYTHON" "$TOP/tests/support/small_model.py" --versions "$T/v" 24 "$SEED"
 
 # put VERSION PATH...: the work files become that version.
 put()

@@ -40,7 +40,7 @@ sys.dont_write_bytecode = True
 from scenarios import FAULTS, KILLS, SCENARIOS, SIGNALS, SYSCALL, Lost, World, content, need, sha256  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CHECKPOINTS = os.path.join(HERE, "..", "support", "small_checkpoints.py")
+SMALL_MODEL = os.path.join(HERE, "..", "support", "small_model.py")
 PORTION = 250  # injections that --resume notes at once
 TRANSPARENT = ("EINTR", "short")  # these must not even be noticed
 
@@ -174,7 +174,7 @@ def main():
     options = parser.parse_args()
     place = tempfile.mkdtemp(prefix="brevis-torture-", dir=options.dir)
     try:
-        subprocess.run([sys.executable, CHECKPOINTS, os.path.join(place, "models"), "2"], check=True)
+        subprocess.run([sys.executable, SMALL_MODEL, "--versions", os.path.join(place, "models"), "2"], check=True)
         models = {f"{name}.safetensors": content(os.path.join(place, "models", str(i + 1))) for i, name in enumerate("ab")}
         sys.exit(Torture(options, World(place, options.bin, options.library or os.path.join(options.bin, "inject.so")), models).run())
     finally:

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "filter/cli/report.h"
 #include "filter/git/repository_private.h"
@@ -151,8 +151,8 @@ int64_t repository_config_int(const struct repository *repository, const char *k
 
 /* ---- .lfsconfig ------------------------------------------------------------------------------
  * What a repository's authors commit. It is read as git-lfs does: the file in the work tree, else
- * that of the index, else that of HEAD. Other than by git-lfs, what it includes is not read: it may
- * name any file of this machine. */
+ * that of the index, else that of HEAD. Other than by git-lfs, what it includes is not read, and it is
+ * not read through a link: either may name any file of this machine. */
 
 /* Reads a .lfsconfig. Returns true if there is one, even one that git cannot read. */
 static bool load_lfsconfig(struct repository *repository, const char *option, const char *what)
@@ -179,14 +179,18 @@ static void find_lfsconfig(struct repository *repository)
 {
 	const char *top = repository->work_tree;
 	char *path = NULL;
+	struct stat st;
 	bool in_work_tree;
 
 	repository->lfsconfig_loaded = true;
 	if (top && asprintf(&path, "%s/.lfsconfig", top) < 0)
 		return;
-	in_work_tree = path && access(path, F_OK) == 0;
+	in_work_tree = path && lstat(path, &st) == 0;
 	free(path);
-	if (in_work_tree)
+	/* A link may lead to any file of this machine, or to a pipe that never ends. */
+	if (in_work_tree && !S_ISREG(st.st_mode))
+		report_warning(".lfsconfig is no regular file; it is passed over");
+	else if (in_work_tree)
 		load_lfsconfig(repository, "--file", ".lfsconfig");
 	else if (!top || !load_lfsconfig(repository, "--blob", ":.lfsconfig"))
 		load_lfsconfig(repository, "--blob", "HEAD:.lfsconfig");

@@ -104,6 +104,16 @@ mkfifo "$T/fifo"
 printf '[include]\n\tpath = %s\n[lfs]\n\turl = brevis::file://%s\n' "$T/fifo" "$T/store" >.lfsconfig
 run timeout 30 git brevis store ls
 exits 0 'what .lfsconfig includes is not read'
+
+# Nor is it read through a link, which may lead to any file of this machine, or to a pipe.
+printf '[lfs]\n\turl = brevis::file://%s\n' "$T/store" >"$T/elsewhere"
+for target in "$T/elsewhere" "$T/fifo"; do
+	must ln -sf "$target" .lfsconfig
+	run timeout 30 git brevis store ls
+	exits 128 "what .lfsconfig leads to is not read: ${target##*/}"
+	contains 'and that is said' "$T/err" 'no regular file'
+done
+must rm .lfsconfig
 must git checkout -q -- .lfsconfig
 
 # ---- links ---------------------------------------------------------------------------------------

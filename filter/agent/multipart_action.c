@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <yajl/yajl_tree.h>
+
+#include "filter/remote/json_tree.h"
 
 /* Bytes of what a hub says that are repeated, at most. */
 #define MESSAGE_SIZE 160
 
-/* Bytes of an answer in which that is looked for: yajl frees what is nested by recursion. */
+/* Bytes of an answer in which that is looked for. */
 #define MESSAGE_ANSWER_LIMIT ((size_t)16 << 10)
 
 uint64_t action_number(const char *text)
@@ -87,7 +88,6 @@ void action_headers_free(char **headers)
 static void read_message(struct buffer *body, char message[MESSAGE_SIZE])
 {
 	static const char *const names[] = {"message", "error"};
-	char ignored[8];
 	yajl_val root;
 
 	*message = 0;
@@ -96,7 +96,7 @@ static void read_message(struct buffer *body, char message[MESSAGE_SIZE])
 	buffer_u8(body, 0);
 	if (buffer_failed(body))
 		return;
-	root = yajl_tree_parse((const char *)body->data, ignored, sizeof(ignored));
+	root = json_tree_parse((const char *)body->data);
 	for (size_t i = 0; i < 2 && root && !*message; i++) {
 		const char *path[] = {names[i], NULL};
 		const char *text = YAJL_GET_STRING(yajl_tree_get(root, path, yajl_t_string));

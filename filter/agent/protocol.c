@@ -8,10 +8,10 @@
 #include <string.h>
 #include <strings.h>
 #include <yajl/yajl_gen.h>
-#include <yajl/yajl_tree.h>
 
 #include "core/base/buffer.h"
 #include "core/base/escape.h"
+#include "filter/remote/json_tree.h"
 
 /* Bytes of a line, at most. An upload to a hub may name 10,000 parts, each by a signed URL. */
 #define LINE_LIMIT ((size_t)32 << 20)
@@ -202,14 +202,13 @@ static void read_event(struct agent_event *event, yajl_val root)
 void agent_event_read(FILE *in, struct agent_event *out)
 {
 	struct buffer line = BUFFER_INIT;
-	char error[8]; /* its text has many lines, and shows the input: of no use here */
 	yajl_val root;
 
 	memset(out, 0, sizeof(*out));
 	out->kind = AGENT_END;
 	if (!read_line(in, &line, out) || out->kind == AGENT_DAMAGED)
 		goto out;
-	root = yajl_tree_parse((const char *)line.data, error, sizeof(error));
+	root = json_tree_parse((const char *)line.data);
 	if (YAJL_IS_OBJECT(root))
 		read_event(out, root);
 	else

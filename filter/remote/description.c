@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <yajl/yajl_tree.h>
 
+#include "filter/remote/json_tree.h"
 #include "filter/remote/store.h"
 
 #define FORMAT "git-brevis store"
@@ -20,7 +20,7 @@ int description_check(const void *data, size_t len, const char *name, struct fau
 	const char *format_path[] = {"format", NULL};
 	const char *version_path[] = {"version", NULL};
 	char *text = strndup(data, len);
-	yajl_val tree = text && strlen(text) == len ? yajl_tree_parse(text, NULL, 0) : NULL;
+	yajl_val tree = text && strlen(text) == len ? json_tree_parse(text) : NULL;
 	yajl_val format = tree ? yajl_tree_get(tree, format_path, yajl_t_string) : NULL;
 	yajl_val version = tree ? yajl_tree_get(tree, version_path, yajl_t_number) : NULL;
 	int rc = 0;

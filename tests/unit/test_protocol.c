@@ -80,6 +80,40 @@ static void test_session(void **state)
 	fclose(in);
 }
 
+/* What is nested deeply is refused before memory, or the stack, is spent on it. */
+static void test_nested(void **state)
+{
+	static const char *const begins[] = {"[", "{\"a\":", "/*\"*/[", "\"\\\\\"[",
+					     "{\"[\\\"\":["};
+	const size_t times = 200000;
+	struct agent_event event;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++) {
+		size_t len = strlen(begins[i]);
+		char *text = malloc(times * (len + 2) + 2);
+		char *at = text;
+
+		assert_non_null(text);
+		for (size_t n = 0; n < times; n++, at += len)
+			memcpy(at, begins[i], len);
+		*at++ = '1';
+		for (size_t n = times; n-- && i < 3;)
+			*at++ = i == 1 ? '}' : ']';
+		*at++ = '\n';
+		read_text(text, (size_t)(at - text), &event);
+		assert_int_equal(event.kind, AGENT_DAMAGED);
+		agent_event_release(&event);
+		free(text);
+	}
+	/* Brackets in strings nest nothing. */
+	read_string("{\"event\":\"terminate\",\"a\\\"\":\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[/"
+		    "\"}\n",
+		    &event);
+	assert_int_equal(event.kind, AGENT_TERMINATE);
+	agent_event_release(&event);
+}
+
 static void test_damaged(void **state)
 {
 	static const char *const bad[] = {
@@ -206,9 +240,9 @@ static void test_reader_gone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_session),     cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_long_lines),  cmocka_unit_test(test_answers),
-		cmocka_unit_test(test_reader_gone),
+		cmocka_unit_test(test_session), cmocka_unit_test(test_nested),
+		cmocka_unit_test(test_damaged), cmocka_unit_test(test_long_lines),
+		cmocka_unit_test(test_answers), cmocka_unit_test(test_reader_gone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,9 @@
 	"a store is a directory, file:///path, sftp://host/path, dav+https://host/path or "        \
 	"s3://bucket/prefix"
 
+/* What a shell takes for more than letters of a word. */
+#define SHELL_SIGNS " '`\"$;&<>|(){}"
+
 /* What a URL may begin with. */
 static const struct scheme {
 	const char *name;
@@ -180,6 +183,9 @@ static int parse_user(const struct parse *parse, char *user)
 
 	if (!decode(user) || has_control(user))
 		return refuse(parse, NULL, "its user's name is not well formed");
+	/* Neither does ssh take these: messages name commands for people to copy. */
+	if (parse->out->scheme == LOCATION_SFTP && (*user == '-' || strpbrk(user, SHELL_SIGNS)))
+		return refuse(parse, NULL, "its user's name would mean something else to a shell");
 	if (colon || strchr(user, ':'))
 		return fault_set(parse->fault, FAULT_LOCAL,
 				 "take it out of the URL: it would be committed with it; passwords "

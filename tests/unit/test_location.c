@@ -388,6 +388,12 @@ static void test_secrets(void **state)
 			fail_msg("%s: %s", urls[i], fault.cause);
 	}
 	assert_refused("sftp://me:x@host/a", FAULT_LOCAL, "password");
+	assert_refused("sftp://-oProxyCommand=x@host/a", FAULT_LOCAL, "shell");
+	assert_refused("sftp://%2DF@host/a", FAULT_LOCAL, "shell");
+	assert_refused("sftp://a;x@host/a", FAULT_LOCAL, "shell");
+	assert_refused("sftp://$(x)@host/a", FAULT_LOCAL, "shell");
+	assert_refused("sftp://a%20b@host/a", FAULT_LOCAL, "shell");
+	assert_refused("sftp://a%60b@host/a", FAULT_LOCAL, "shell");
 	assert_refused("sftp://me:@host/a", FAULT_LOCAL, "password");
 	assert_refused("s3://a:b@bucket", FAULT_LOCAL, "keys");
 }

@@ -120,7 +120,7 @@ static void tell(const struct job *job, const struct brevis_encode_summary *summ
 static int compress(struct job *job, const char *out)
 {
 	bool is_file = S_ISREG(job->in.st.st_mode);
-	struct brevis_encode_summary summary;
+	struct brevis_encode_summary summary = {0};
 	int result = -1;
 
 	job->output = output_file_open(out, job->arguments.force,

@@ -123,8 +123,9 @@ static char *moved_note(const struct changed_file *file)
 
 	if (file->letter != 'R' && file->letter != 'C')
 		return NULL;
-	if (asprintf(&note, "similarity index %d%%\n%s from %s\n%s to %s\n", atoi(file->score),
-		     what, file->sides[0].path, what, file->sides[1].path) < 0)
+	if (asprintf(&note, "similarity index %lu%%\n%s from %s\n%s to %s\n",
+		     strtoul(file->score, NULL, 10), what, file->sides[0].path, what,
+		     file->sides[1].path) < 0)
 		return NULL;
 	return note;
 }
@@ -181,13 +182,15 @@ static const char **make_arguments(bool cached, char **words, size_t count, size
 	const char **arguments = calloc(count + 3, sizeof(*arguments));
 	size_t n = 0;
 
-	if (arguments && cached)
+	if (!arguments)
+		return NULL;
+	if (cached)
 		arguments[n++] = "--cached";
-	for (size_t i = 0; arguments && i < count - paths; i++)
+	for (size_t i = 0; i < count - paths; i++)
 		arguments[n++] = words[i];
-	if (arguments && parted)
+	if (parted)
 		arguments[n++] = "--";
-	for (size_t i = count - paths; arguments && i < count; i++)
+	for (size_t i = count - paths; i < count; i++)
 		arguments[n++] = words[i];
 	return arguments;
 }

@@ -6,17 +6,16 @@
 
 #include "core/base/escape.h"
 
-int error_set(struct brevis_error *err, enum brevis_status status, const char *format, ...)
+void error_fill(struct brevis_error *err, enum brevis_status status, const char *format, ...)
 {
 	char text[sizeof(err->message)];
 	va_list args;
 
 	if (!err)
-		return status;
+		return;
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	err->status = status;
 	escape_text(err->message, sizeof(err->message), text);
-	return status;
 }

@@ -150,16 +150,14 @@ static void write_table(struct level_writer *w, const struct occurring *o, unsig
 		/* It is not listed; zeros on both sides of it are one run. */
 		if (i == o->rest)
 			continue;
-		if (zeros)
-			level_write_zeros(w, zeros);
+		level_write_zeros(w, zeros);
 		zeros = 0;
 		level_write(w, level);
 		level_write_bits(w,
 				 (unsigned)o->shares[i] >> (level - 1 - stored) & low_bits(stored),
 				 stored);
 	}
-	if (zeros)
-		level_write_zeros(w, zeros);
+	level_write_zeros(w, zeros);
 }
 
 /* Bits that write_table writes. */

@@ -52,7 +52,9 @@ int huffman_table_read(struct span *in, unsigned width, struct huffman_table *ta
 	int status;
 
 	table->longest = span_u8(in);
-	if (!in->failed && (table->longest < 1 || table->longest > HUFFMAN_LONGEST))
+	if (in->failed)
+		return error_set(err, BREVIS_E_FORMAT, "Huffman table: cut short");
+	if (table->longest < 1 || table->longest > HUFFMAN_LONGEST)
 		return error_set(err, BREVIS_E_FORMAT,
 				 "Huffman table: longest code of %u bits, must be 1 to %d",
 				 table->longest, HUFFMAN_LONGEST);

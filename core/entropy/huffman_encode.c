@@ -172,8 +172,7 @@ static void write_table(struct level_writer *w, const struct huffman_plan *plan,
 			zeros++;
 			continue;
 		}
-		if (zeros)
-			level_write_zeros(w, zeros);
+		level_write_zeros(w, zeros);
 		zeros = 0;
 		level_write(w, table->longest + 1 - plan->lengths[i]);
 	}

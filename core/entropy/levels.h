@@ -79,7 +79,7 @@ static inline bool level_read_near(struct level_reader *r)
 /** The next symbol's level, 0 after a failure. */
 static inline unsigned level_read(struct level_reader *r)
 {
-	unsigned step = 1;
+	unsigned step = 1, level;
 	bool near, lower;
 
 	if (r->failed)
@@ -104,13 +104,14 @@ static inline unsigned level_read(struct level_reader *r)
 		/* Without a number, a step that fits no table. */
 		step = more ? 1 + more : 1u << LITERAL_SYMBOL_BITS;
 	}
-	if (lower ? step >= r->previous : step > r->max - r->previous) {
+	level = lower ? r->previous - step : r->previous + step;
+	if (level - 1 >= r->max) {
 		r->failed = true;
 		return 0;
 	}
-	r->previous = lower ? r->previous - step : r->previous + step;
+	r->previous = level;
 	r->after_run = false;
-	return r->previous;
+	return level;
 }
 
 /** True if a run of zeros goes on past the last level read. */

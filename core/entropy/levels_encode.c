@@ -39,6 +39,8 @@ void level_write(struct level_writer *w, unsigned level)
 
 void level_write_zeros(struct level_writer *w, unsigned count)
 {
+	if (!count)
+		return;
 	level_write_bits(w, 0, 3);
 	write_gamma(w, count);
 }

@@ -30,7 +30,7 @@ void level_writer_init(struct level_writer *w, struct bit_writer *bits);
 /** Writes the level of a symbol that occurs. */
 void level_write(struct level_writer *w, unsigned level);
 
-/** Writes a run of count >= 1 symbols that do not occur. */
+/** Writes a run of count symbols that do not occur; nothing if there are none. */
 void level_write_zeros(struct level_writer *w, unsigned count);
 
 /** Writes n <= 56 other bits between the levels. */

@@ -170,7 +170,7 @@ static void table_set_release(struct table_set *set)
 static int table_set_init(struct table_set *set, const struct rans_input *in, uint32_t *counts,
 			  struct brevis_error *err)
 {
-	struct class_summary of[TABLES_MAX];
+	struct class_summary of[TABLES_MAX] = {0};
 	uint64_t largest = 0;
 	unsigned distinct = 0, all = 0, precision, scale_bits, i;
 	int status = BREVIS_OK;

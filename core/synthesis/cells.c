@@ -448,10 +448,9 @@ static void make_groups(struct classifier *k, const struct cells *cells,
 /* Leaves out symbols at both ends that no group has. */
 static void trim_symbols(struct classifier *k)
 {
-	uint32_t any[1 << LITERAL_SYMBOL_BITS];
+	uint32_t any[1 << LITERAL_SYMBOL_BITS] = {0};
 	unsigned first = 0, last = k->symbols - 1, g, i;
 
-	memset(any, 0, sizeof(*any) * k->symbols);
 	for (g = 0; g < k->count; g++)
 		for (i = 0; i < k->symbols; i++)
 			any[i] |= k->groups[g].counts[i];

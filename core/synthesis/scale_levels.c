@@ -251,7 +251,7 @@ int levels_find(const struct words *in, const struct grid *grid, const struct al
 {
 	uint64_t *sums = calloc(grid->rows + grid->columns, sizeof(*sums));
 	uint64_t *column_sums = sums + grid->rows;
-	uint16_t *bin_of = malloc(sizeof(*bin_of) * (grid->rows + grid->columns));
+	uint16_t *bin_of = calloc(grid->rows + grid->columns, sizeof(*bin_of));
 	int status;
 
 	status = sums && bin_of ? levels_sum(in, grid, alphabet, sums, column_sums, err)

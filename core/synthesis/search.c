@@ -288,7 +288,7 @@ static int close(struct search *s, struct state *state)
  */
 static int advance(struct search *s, struct state *state)
 {
-	struct proposals *proposals = malloc(sizeof(*proposals));
+	struct proposals *proposals = calloc(1, sizeof(*proposals));
 	uint64_t leaf, rest;
 	unsigned i;
 	int status = proposals ? BREVIS_OK : error_nomem(s->err);

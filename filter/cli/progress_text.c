@@ -169,6 +169,7 @@ static void sizes_text(uint64_t done, uint64_t total, char *out, size_t size)
 {
 	char done_text[SIZE_TEXT];
 	char total_text[SIZE_TEXT];
+	const char *total_unit;
 	char *unit;
 
 	size_text(done, done_text);
@@ -178,7 +179,8 @@ static void sizes_text(uint64_t done, uint64_t total, char *out, size_t size)
 	}
 	size_text(total, total_text);
 	unit = strchr(done_text, ' ');
-	if (unit && strcmp(unit, strchr(total_text, ' ')) == 0)
+	total_unit = strchr(total_text, ' ');
+	if (unit && total_unit && strcmp(unit, total_unit) == 0)
 		*unit = '\0';
 	snprintf(out, size, "%s of %s", done_text, total_text);
 }

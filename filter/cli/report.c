@@ -60,14 +60,13 @@ static void print(int fd, const char *prefix, const char *format, va_list args)
 	free(text);
 }
 
-int report_error(const char *format, ...)
+void report_failure(const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
 	print(STDERR_FILENO, "git-brevis: error: ", format, args);
 	va_end(args);
-	return -1;
 }
 
 void report_warning(const char *format, ...)

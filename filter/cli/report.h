@@ -6,8 +6,17 @@
 #ifndef FILTER_REPORT_H
 #define FILTER_REPORT_H
 
-/** "git-brevis: error: ..." Returns -1, so that a failing function ends with it. */
-int report_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/** "git-brevis: error: ..." */
+void report_failure(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/** The same, and -1, so that a failing function ends with it. A macro, so that compilers and
+ * analyzers see that. */
+#define report_error(...) (report_failure(__VA_ARGS__), report_failed())
+
+static inline int report_failed(void)
+{
+	return -1;
+}
 
 /** "git-brevis: warning: ..." */
 void report_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));

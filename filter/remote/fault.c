@@ -23,7 +23,8 @@ static void describe(struct fault *fault, enum fault_kind kind, const char *reme
 	put(fault->remedy, remedy ? remedy : "");
 }
 
-int fault_set(struct fault *fault, enum fault_kind kind, const char *remedy, const char *cause, ...)
+void fault_fill(struct fault *fault, enum fault_kind kind, const char *remedy, const char *cause,
+		...)
 {
 	char text[FAULT_TEXT_SIZE];
 	va_list args;
@@ -32,10 +33,9 @@ int fault_set(struct fault *fault, enum fault_kind kind, const char *remedy, con
 	vsnprintf(text, sizeof(text), cause, args);
 	va_end(args);
 	describe(fault, kind, remedy, text);
-	return -1;
 }
 
-int fault_errno(struct fault *fault, int error, const char *cause, ...)
+void fault_fill_errno(struct fault *fault, int error, const char *cause, ...)
 {
 	char what[FAULT_TEXT_SIZE / 2];
 	char text[FAULT_TEXT_SIZE];
@@ -69,10 +69,4 @@ int fault_errno(struct fault *fault, int error, const char *cause, ...)
 	}
 	snprintf(text, sizeof(text), "%s: %s", what, strerror(error));
 	describe(fault, kind, remedy, text);
-	return -1;
-}
-
-int fault_nomem(struct fault *fault)
-{
-	return fault_set(fault, FAULT_LOCAL, NULL, "out of memory");
 }

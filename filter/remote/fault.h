@@ -3,6 +3,8 @@
 #ifndef FILTER_REMOTE_FAULT_H
 #define FILTER_REMOTE_FAULT_H
 
+#include <stddef.h>
+
 enum fault_kind {
 	FAULT_NONE = 0,
 	FAULT_TRANSIENT,   /* another attempt may succeed: connection, time-out, busy server */
@@ -29,16 +31,28 @@ struct fault {
 };
 
 /** Describes a fault. The cause is a printf format, the remedy a plain string or NULL. Control
- * characters come out escaped. Returns -1. */
-int fault_set(struct fault *fault, enum fault_kind kind, const char *remedy, const char *cause, ...)
-	__attribute__((format(printf, 4, 5)));
+ * characters come out escaped. */
+void fault_fill(struct fault *fault, enum fault_kind kind, const char *remedy, const char *cause,
+		...) __attribute__((format(printf, 4, 5)));
 
-/** The same of an errno: "CAUSE: No space left on device", its kind and remedy by its number.
- * Returns -1. */
-int fault_errno(struct fault *fault, int error, const char *cause, ...)
+/** The same of an errno: "CAUSE: No space left on device", its kind and remedy by its number. */
+void fault_fill_errno(struct fault *fault, int error, const char *cause, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/** fault_fill and fault_fill_errno, and -1, so that a failing function ends with them. Macros, so
+ * that compilers and analyzers see that. */
+#define fault_set(fault, kind, ...)    (fault_fill(fault, kind, __VA_ARGS__), fault_raised())
+#define fault_errno(fault, error, ...) (fault_fill_errno(fault, error, __VA_ARGS__), fault_raised())
+
+static inline int fault_raised(void)
+{
+	return -1;
+}
+
 /** Memory is short. Returns -1. */
-int fault_nomem(struct fault *fault);
+static inline int fault_nomem(struct fault *fault)
+{
+	return fault_set(fault, FAULT_LOCAL, NULL, "out of memory");
+}
 
 #endif

@@ -24,20 +24,22 @@ TSAN_BUILD=(CC=gcc OPT="-O1 -g" HARDEN= "SANITIZE=$TSAN_FLAGS")
 UNWATCHED_SCRIPTS="layout picture manual completion install bench_git bench_stores hardening library packaging
 	install_script memory torture"
 
-# Part of all: the unit tests with ASan, and scripts of what people do and what meets strangers' bytes;
-# with TSan those where threads work together.
+# Part of all: with ASan every unit test, and scripts of what people do and what meets strangers' bytes;
+# with TSan, where threads work together, as much as takes a minute with its build; under valgrind, what takes
+# a quarter of that.
 ASAN_SCRIPTS="journey_file_remote edge_files filter_rules status_clean bad_input hooks cli stats progress
 	store_verbs store_faults store_sftp store_dav fuzz_replay"
+TSAN_SCRIPTS="journey_file_remote status_clean"
 TSAN_UNITS="test_pool test_hasher test_feed test_progress test_thread_share test_multipart test_journal
-	test_pkt_line test_session"
-TSAN_SCRIPTS="verify progress"
+	test_pkt_line test_session test_revisions"
+VALGRIND_SOME_UNITS="test_agent test_buffer test_pkt_line test_pointer test_prior test_session test_xml"
 
-# With valgrind: what reads strangers' bytes, what computes on memory by hand, and a journey.
-VALGRIND_UNITS="test_agent test_archive_read test_buffer test_codebook test_encoder test_escape test_execute
+# The group valgrind: what reads strangers' bytes, what reckons with memory, and what people do. For the
+# rest its slowness is too much: it makes forty of a second.
+VALGRIND_UNITS="$VALGRIND_SOME_UNITS test_archive_read test_codebook test_encoder test_escape test_execute
 	test_expand test_feed test_guided_encoder test_inspect test_kernels test_kernels_rans
-	test_kernels_words test_known test_literal test_literal_damaged test_map test_pkt_line
-	test_pointer test_prior test_program test_program_hostile test_protocol test_record
-	test_safetensors test_session test_store_settings test_xml"
+	test_kernels_words test_known test_literal test_literal_damaged test_map test_program
+	test_program_hostile test_protocol test_record test_safetensors test_store_settings"
 VALGRIND_SCRIPTS="filter_rules journey_file_remote"
 
 # watched_names GROUP: of all its tests.
@@ -70,6 +72,7 @@ watched_units_of_all()
 {
 	units | sed s/^/asan:/
 	printf 'tsan:%s\n' $TSAN_UNITS
+	printf 'valgrind:%s\n' $VALGRIND_SOME_UNITS
 }
 
 # watched_share GROUP: how much of their random repetitions (tests/unit/share.h) unit tests do, in percent.

@@ -198,6 +198,12 @@ analyze:
 	scripts/dependencies --install build analyze
 	scripts/analyze
 
+# Which lines the unit tests reach; COVERAGE=--html for pages that show each.
+.PHONY: coverage
+coverage:
+	scripts/dependencies --install build coverage
+	scripts/coverage $(COVERAGE) "$(BUILD)/check-coverage"
+
 PLACES = DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" BINDIR="$(BINDIR)" LIBDIR="$(LIBDIR)" \
 	INCLUDEDIR="$(INCLUDEDIR)" MANDIR="$(MANDIR)" DOCDIR="$(DOCDIR)" \
 	BASHCOMPDIR="$(BASHCOMPDIR)" ZSHCOMPDIR="$(ZSHCOMPDIR)" FISHCONFDIR="$(FISHCONFDIR)" \
@@ -237,6 +243,7 @@ help:
 	@echo "make fuzz           fuzz what reads strangers' bytes, each target for SECONDS_EACH ($(SECONDS_EACH))"
 	@echo "make torture        let one call after the other fail, and see that nothing is lost"
 	@echo "make analyze        read the sources with gcc's analyzer and clang-tidy"
+	@echo "make coverage       count the lines that unit tests reach; COVERAGE=--html shows each"
 	@echo "make install        install it below PREFIX ($(PREFIX)), within DESTDIR if that is set;"
 	@echo "                    BINDIR, LIBDIR, INCLUDEDIR, DATADIR, MANDIR, DOCDIR, BASHCOMPDIR,"
 	@echo "                    ZSHCOMPDIR and FISHCONFDIR may be set, too"

@@ -232,7 +232,7 @@ static int merge_by_tensors(const struct merge *m)
 	}
 }
 
-static int merge(struct merge *m)
+static int merge_models(struct merge *m)
 {
 	char room[128];
 	const char *why;
@@ -317,7 +317,7 @@ int verb_merge_driver(const struct command *self, int argc, char **argv)
 	m.sides[MERGE_THEIRS] = (struct merge_side){.title = "theirs", .file = names[2]};
 	m.by_tensors =
 		tensors || repository_config_bool(ws.repository, "brevis.mergeTensors", false);
-	code = path_is_left_alone(m.path) ? merge_text(&m, names[3]) : merge(&m);
+	code = path_is_left_alone(m.path) ? merge_text(&m, names[3]) : merge_models(&m);
 	workspace_close(&ws);
 	return code;
 }

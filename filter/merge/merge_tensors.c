@@ -17,7 +17,7 @@
 /* The format's own limit, prefix not counted. */
 #define HEADER_MAX 100000000u
 
-struct merge {
+struct tensor_merge {
 	struct workspace *ws;
 	const char *path;
 	struct merge_source sources[MERGE_VERSIONS];
@@ -28,7 +28,7 @@ struct merge {
 	struct merge_outcome *out;
 };
 
-static enum merge_result fail_nomem(const struct merge *m)
+static enum merge_result fail_nomem(const struct tensor_merge *m)
 {
 	report_error("%s: out of memory", m->path);
 	return MERGE_FAILED;
@@ -36,7 +36,7 @@ static enum merge_result fail_nomem(const struct merge *m)
 
 /* ---- reading and deciding ------------------------------------------------------------------- */
 
-static enum merge_result read_versions(struct merge *m,
+static enum merge_result read_versions(struct tensor_merge *m,
 				       const struct merge_side sides[MERGE_VERSIONS])
 {
 	for (size_t v = 0; v < MERGE_VERSIONS; v++) {
@@ -58,7 +58,7 @@ static enum merge_result read_versions(struct merge *m,
 }
 
 /* Names what both sides changed; a name may be of any length. */
-static enum merge_result tell_conflict(struct merge *m, const struct merge_plan *plan,
+static enum merge_result tell_conflict(struct tensor_merge *m, const struct merge_plan *plan,
 				       const char *what)
 {
 	char more[48] = "";
@@ -71,7 +71,7 @@ static enum merge_result tell_conflict(struct merge *m, const struct merge_plan 
 	return MERGE_CONFLICT;
 }
 
-static enum merge_result make_plans(struct merge *m)
+static enum merge_result make_plans(struct tensor_merge *m)
 {
 	if (merge_plan_make(m->tensor_lists, &m->tensors) != 0 ||
 	    merge_plan_make(m->metadata_lists, &m->metadata) != 0)
@@ -87,7 +87,7 @@ static enum merge_result make_plans(struct merge *m)
 
 /* ---- the header ----------------------------------------------------------------------------- */
 
-static bool same_header(const struct merge *m, enum merge_version a, enum merge_version b)
+static bool same_header(const struct tensor_merge *m, enum merge_version a, enum merge_version b)
 {
 	const struct merge_source *x = &m->sources[a];
 	const struct merge_source *y = &m->sources[b];
@@ -97,7 +97,7 @@ static bool same_header(const struct merge *m, enum merge_version a, enum merge_
 }
 
 /* True if the merged file can have the header of a version as it is. */
-static bool fits(const struct merge *m, enum merge_version version)
+static bool fits(const struct tensor_merge *m, enum merge_version version)
 {
 	return m->metadata.equals[version] &&
 	       merge_plan_follows(&m->tensors, m->tensor_lists, version);
@@ -108,7 +108,7 @@ static bool fits(const struct merge *m, enum merge_version version)
  * may say more than is merged here (unknown fields, its layout): if only one side changed it, that
  * is the one; if both did, nothing of that kind may be lost.
  */
-static enum merge_result choose_header(struct merge *m, enum merge_version *version)
+static enum merge_result choose_header(struct tensor_merge *m, enum merge_version *version)
 {
 	bool ours_changed = !same_header(m, MERGE_BASE, MERGE_OURS);
 	bool theirs_changed = !same_header(m, MERGE_BASE, MERGE_THEIRS);
@@ -145,7 +145,7 @@ static int deliver(void *ctx, const void *data, size_t len)
 	return cleaning_write(delivery->cleaning, data, len);
 }
 
-static int write_tensor(const struct merge *m, struct cleaning *cleaning,
+static int write_tensor(const struct tensor_merge *m, struct cleaning *cleaning,
 			const struct merge_pick *pick)
 {
 	struct model_view *view = m->sources[pick->version].view;
@@ -170,7 +170,7 @@ out:
 }
 
 /* Makes the header of the merged file. */
-static enum merge_result make_header(struct merge *m, struct buffer *header)
+static enum merge_result make_header(struct tensor_merge *m, struct buffer *header)
 {
 	enum merge_version version;
 	enum merge_result result = choose_header(m, &version);
@@ -192,7 +192,8 @@ static enum merge_result make_header(struct merge *m, struct buffer *header)
 	return MERGE_CONFLICT;
 }
 
-static int write_file(const struct merge *m, struct cleaning *cleaning, const struct buffer *header)
+static int write_file(const struct tensor_merge *m, struct cleaning *cleaning,
+		      const struct buffer *header)
 {
 	if (cleaning_write(cleaning, header->data, header->size) != 0)
 		return -1;
@@ -202,7 +203,7 @@ static int write_file(const struct merge *m, struct cleaning *cleaning, const st
 	return 0;
 }
 
-static enum merge_result make_file(struct merge *m)
+static enum merge_result make_file(struct tensor_merge *m)
 {
 	struct buffer header = BUFFER_INIT;
 	struct cleaning *cleaning = NULL;
@@ -230,7 +231,7 @@ enum merge_result merge_tensors(struct workspace *ws, const char *path,
 				const struct merge_side sides[MERGE_VERSIONS],
 				struct merge_outcome *out)
 {
-	struct merge m = {.ws = ws, .path = path, .out = out};
+	struct tensor_merge m = {.ws = ws, .path = path, .out = out};
 	enum merge_result result;
 
 	memset(out, 0, sizeof(*out));

@@ -28,6 +28,7 @@ static int64_t seconds_of_boot(void)
 }
 
 int64_t (*known_boot)(void) = seconds_of_boot;
+uid_t (*known_user)(void) = geteuid;
 
 struct known {
 	char *dir; /* <lfs dir>/brevis/known */
@@ -56,17 +57,18 @@ void known_free(struct known *known)
 }
 
 /* Reads the pointer in an entry. Whatever is no small regular file that holds one is no entry. */
-static bool read_entry(int dir_fd, const char *name, struct pointer *out, struct timespec *when)
+static bool read_entry(int dir_fd, const char *name, struct pointer *out, struct stat *st)
 {
 	char text[POINTER_SIZE_LIMIT - 1];
-	struct stat st;
-	ssize_t len = cache_file_read(dir_fd, name, text, sizeof(text), &st);
+	ssize_t len = cache_file_read(dir_fd, name, text, sizeof(text), st);
 
-	if (len <= 0)
-		return false;
-	if (when)
-		*when = st.st_mtim;
-	return pointer_parse(text, (size_t)len, out);
+	return len > 0 && pointer_parse(text, (size_t)len, out);
+}
+
+/* True if we wrote it: others that share the objects may say what they like. */
+static bool is_ours(const struct stat *st)
+{
+	return st->st_uid == known_user();
 }
 
 /* Opens <lfs dir>/brevis/known/<size>, which is made if make is set. */
@@ -87,9 +89,9 @@ static bool is_newer(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
-/* The entry of this content, and when it was written. */
+/* The entry of this content, and its file. */
 static bool find(const struct known *known, uint64_t size, const uint8_t sha256[BREVIS_SHA256_SIZE],
-		 struct pointer *out, struct timespec *when)
+		 struct pointer *out, struct stat *st)
 {
 	char name[OID_HEX_SIZE + 1];
 	int dir_fd = open_directory(known, size, false);
@@ -98,7 +100,7 @@ static bool find(const struct known *known, uint64_t size, const uint8_t sha256[
 	if (dir_fd < 0)
 		return false;
 	digest_to_hex(sha256, name);
-	found = read_entry(dir_fd, name, out, when);
+	found = read_entry(dir_fd, name, out, st);
 	close(dir_fd);
 	return found;
 }
@@ -114,10 +116,11 @@ bool known_vouches(const struct known *known, uint64_t size,
 		   const struct timespec *changed)
 {
 	struct pointer found;
-	struct timespec when;
+	struct stat st;
 
-	return find(known, size, sha256, &found, &when) && pointer_equal(&found, pointer) &&
-	       !is_newer(changed, &when) && when.tv_sec >= known_boot();
+	return find(known, size, sha256, &found, &st) && is_ours(&st) &&
+	       pointer_equal(&found, pointer) && !is_newer(changed, &st.st_mtim) &&
+	       st.st_mtim.tv_sec >= known_boot();
 }
 
 struct dated {
@@ -154,10 +157,13 @@ size_t known_of_size(const struct known *known, uint64_t size, struct pointer *o
 		close(dir_fd);
 	while (dir && list && scanned++ < SCAN_LIMIT && (entry = readdir(dir))) {
 		struct dated one;
+		struct stat st;
 
-		if (strlen(entry->d_name) == OID_HEX_SIZE &&
-		    read_entry(dir_fd, entry->d_name, &one.pointer, &one.when))
-			insert(list, &count, max, &one);
+		if (strlen(entry->d_name) != OID_HEX_SIZE ||
+		    !read_entry(dir_fd, entry->d_name, &one.pointer, &st))
+			continue;
+		one.when = st.st_mtim;
+		insert(list, &count, max, &one);
 	}
 	for (i = 0; i < count; i++)
 		out[i] = list[i].pointer;
@@ -173,6 +179,7 @@ void known_add(const struct known *known, uint64_t size, const uint8_t sha256[BR
 	char text[POINTER_TEXT_SIZE];
 	char name[OID_HEX_SIZE + 1];
 	struct pointer there;
+	struct stat st;
 	int dir_fd = open_directory(known, size, true);
 
 	digest_to_hex(sha256, name);
@@ -180,8 +187,8 @@ void known_add(const struct known *known, uint64_t size, const uint8_t sha256[BR
 		report_trace("cannot remember content %s: %m", name);
 		return;
 	}
-	/* The same entry again only becomes the newest. */
-	if (read_entry(dir_fd, name, &there, NULL) && pointer_equal(&there, pointer))
+	/* The same entry again only becomes the newest; one of somebody else becomes ours. */
+	if (read_entry(dir_fd, name, &there, &st) && pointer_equal(&there, pointer) && is_ours(&st))
 		utimensat(dir_fd, name, NULL, AT_SYMLINK_NOFOLLOW);
 	else if (cache_file_write(dir_fd, name, text, pointer_format(pointer, text)) != 0)
 		report_trace("cannot remember content %s: %m", name);

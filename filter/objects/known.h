@@ -9,6 +9,7 @@
 #define FILTER_KNOWN_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 #include <time.h>
 
 #include "filter/objects/pointer.h"
@@ -26,8 +27,9 @@ bool known_find(const struct known *known, uint64_t size, const uint8_t sha256[B
 /**
  * True if the map says that this content has this pointer, and its object, whose inode changed last
  * at that time, was not touched since: an entry is written after its object was proven. But only
- * since the system was started: what was proven before may have been in memory only, and what a
- * loss of power made of it on the disk shows in no time of the file.
+ * if this user wrote it, as others may say what they like, and since the system was started: what
+ * was proven before may have been in memory only, and what a loss of power made of it on the disk
+ * shows in no time of the file.
  */
 bool known_vouches(const struct known *known, uint64_t size,
 		   const uint8_t sha256[BREVIS_SHA256_SIZE], const struct pointer *pointer,
@@ -43,5 +45,8 @@ void known_add(const struct known *known, uint64_t size, const uint8_t sha256[BR
 
 /** When the system was started, in seconds since 1970; tests say otherwise. */
 extern int64_t (*known_boot)(void);
+
+/** Who we are; tests say otherwise. */
+extern uid_t (*known_user)(void);
 
 #endif

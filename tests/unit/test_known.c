@@ -170,6 +170,25 @@ static void test_boot(void **state)
 	known_boot = real;
 }
 
+static uid_t somebody_else(void)
+{
+	return geteuid() + 1;
+}
+
+/* What others wrote is a hint, not a proof. */
+static void test_others(void **state)
+{
+	uid_t (*real)(void) = known_user;
+	struct fixture *f = *state;
+
+	add(f, 10, 1, 7);
+	assert_true(vouches(f, 1, 7, 4000, 0));
+	known_user = somebody_else;
+	assert_false(vouches(f, 1, 7, 4000, 0));
+	assert_true(finds(f, 10, 1, 7));
+	known_user = real;
+}
+
 static void test_vouches(void **state)
 {
 	int64_t (*real)(void) = known_boot;
@@ -285,6 +304,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_remembers, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_others, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_vouches, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_boot, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_newest_first, set_up, tear_down),

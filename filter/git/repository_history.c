@@ -109,7 +109,8 @@ static bool read_change(const char *entry, unsigned *mode, char blob[BLOB_HEX_SI
 
 	for (size_t i = 0; at && i < parents; i++, at += at != NULL)
 		at = strchr(at, ' ');
-	if (!at || sscanf(at, "%o", mode) != 1 || (*mode & S_IFMT) != S_IFREG)
+	*mode = at ? (unsigned)strtoul(at, NULL, 8) : 0;
+	if (!at || !S_ISREG(*mode))
 		return false;
 	for (size_t i = 0; at && i <= parents; i++, at += at != NULL)
 		at = strchr(at, ' ');
@@ -280,10 +281,9 @@ int repository_each_blob(const struct repository *repository, const char *revisi
 	while (rc == 0 && (field = next_field(&at, end))) {
 		char blob[BLOB_HEX_SIZE + 1];
 		const char *path = strchr(field, '\t');
-		unsigned mode;
+		unsigned mode = (unsigned)strtoul(field, NULL, 8);
 
-		if (!path || sscanf(field, "%o blob %40s", &mode, blob) != 2 ||
-		    (mode & S_IFMT) != S_IFREG)
+		if (!path || !S_ISREG(mode) || sscanf(field, "%*s blob %40s", blob) != 1)
 			continue;
 		rc = each(ctx, path + 1, blob);
 	}

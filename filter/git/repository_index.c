@@ -78,16 +78,15 @@ static bool entry_by_git(struct repository *repository, const char *path, git_oi
 	struct buffer text = BUFFER_INIT;
 	struct buffer errors = BUFFER_INIT;
 	struct git_run run = {.args = args, .output = &text, .errors = &errors};
-	unsigned mode;
-	unsigned stage;
 	char hex[BLOB_HEX_SIZE + 1];
+	char stage[2];
 	bool found = false;
 
 	if (repository_git(repository, NULL, run) == 0) {
 		buffer_u8(&text, 0);
 		found = !buffer_failed(&text) &&
-			sscanf((const char *)text.data, "%o %40s %u", &mode, hex, &stage) == 3 &&
-			stage == 0 && git_oid_fromstr(oid, hex) == 0;
+			sscanf((const char *)text.data, "%*s %40s %1s", hex, stage) == 2 &&
+			*stage == '0' && git_oid_fromstr(oid, hex) == 0;
 	}
 	buffer_release(&text);
 	buffer_release(&errors);

@@ -359,7 +359,8 @@ int proposal_load(const struct proposal *p, struct proposed_edit *edit)
 	const char *show[] = {"cat-file", "blob", NULL, NULL};
 	char blob[BLOB_HEX_SIZE + 1];
 	struct buffer entry = BUFFER_INIT;
-	unsigned mode;
+	char octal[8] = "";
+	unsigned mode = 0;
 	char tag;
 	int rc = refuse_changed(p, edit->path);
 
@@ -371,8 +372,9 @@ int proposal_load(const struct proposal *p, struct proposed_edit *edit)
 	edit->is_new = entry.size < 2;
 	if (rc < 0 || edit->is_new)
 		goto out;
-	if (sscanf((const char *)entry.data, "%c %o %40s", &tag, &mode, blob) != 3 ||
-	    !S_ISREG(mode)) {
+	if (sscanf((const char *)entry.data, "%c %7s %40s", &tag, octal, blob) == 3)
+		mode = (unsigned)strtoul(octal, NULL, 8);
+	if (!S_ISREG(mode)) {
 		rc = report_error("%s: is no regular file; put a file in its place", edit->path);
 		goto out;
 	}

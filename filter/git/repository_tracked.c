@@ -231,13 +231,15 @@ static int take_entry(struct file_list *list, const char *entry)
 {
 	struct found_file file = {.blob = ""};
 	const char *path = strchr(entry, '\t');
+	char octal[8];
+	char stage[2];
 	unsigned mode;
-	unsigned stage;
 	char tag;
 
-	if (!path || sscanf(entry, "%c %o %40s %u", &tag, &mode, file.blob, &stage) != 4)
+	if (!path || sscanf(entry, "%c %7s %40s %1s", &tag, octal, file.blob, stage) != 4)
 		return report_error("git ls-files gave a line that cannot be read: %s", entry);
-	if ((mode & S_IFMT) != S_IFREG || stage != 0)
+	mode = (unsigned)strtoul(octal, NULL, 8);
+	if (!S_ISREG(mode) || *stage != '0')
 		return 0;
 	file.executable = (mode & 0100) != 0;
 	file.skip_worktree = tag == 'S';

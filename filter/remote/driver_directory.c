@@ -148,7 +148,7 @@ static int open_object(const struct directory *directory, const char *key, uint6
 		       uint64_t len, struct fault *fault)
 {
 	char *path = directory_path(directory, key);
-	struct stat st;
+	struct stat st = {0};
 	int error;
 	int fd;
 

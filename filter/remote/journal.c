@@ -115,9 +115,8 @@ static void set_part(struct journal *journal, size_t i, const char *digest)
 /* Takes in one line, without its checksum. Returns false if it says nothing that fits. */
 static bool take(struct journal *journal, const char *line)
 {
-	char digest[DIGEST_SIZE + 1];
+	char *rest = NULL;
 	uint64_t number;
-	int at = 0;
 
 	if (!journal->head) {
 		if (strncmp(line, "token ", 6) != 0 || strlen(line + 6) != TOKEN_SIZE ||
@@ -126,13 +125,20 @@ static bool take(struct journal *journal, const char *line)
 		memcpy(journal->token, line + 6, TOKEN_SIZE + 1);
 		return true;
 	}
-	if (sscanf(line, "begin %" SCNu64 " %n", &number, &at) == 1 && at) {
-		begin(journal, line + at, number);
+	if (strncmp(line, "begin ", 6) == 0) {
+		number = strtoull(line + 6, &rest, 10);
+		if (rest == line + 6 || *rest != ' ')
+			return false;
+		begin(journal, rest + 1, number);
 		return true;
 	}
-	if (sscanf(line, "part %" SCNu64 " %128s", &number, digest) != 2 || number >= PARTS_MAX)
+	if (strncmp(line, "part ", 5) != 0)
 		return false;
-	set_part(journal, (size_t)number, digest);
+	number = strtoull(line + 5, &rest, 10);
+	if (rest == line + 5 || *rest != ' ' || number >= PARTS_MAX || !rest[1] ||
+	    strlen(rest + 1) > DIGEST_SIZE)
+		return false;
+	set_part(journal, (size_t)number, rest + 1);
 	return true;
 }
 

@@ -167,6 +167,22 @@ static void take_etag(struct exchange *exchange)
 		memcpy(exchange->response->etag, value, len);
 }
 
+/* Reads "FIRST-LAST" behind "bytes" and a mark. Returns false if it is not that. */
+static bool read_range(const char *text, char mark, uint64_t *first, uint64_t *last)
+{
+	char *end = NULL;
+
+	if (strncmp(text, "bytes", 5) != 0 || text[5] != mark)
+		return false;
+	text += 6;
+	*first = strtoull(text, &end, 10);
+	if (end == text || *end != '-')
+		return false;
+	text = end + 1;
+	*last = strtoull(text, &end, 10);
+	return end != text;
+}
+
 /* Reads "bytes FIRST-LAST/..." of a 206. */
 static void take_range(struct exchange *exchange)
 {
@@ -175,8 +191,7 @@ static void take_range(struct exchange *exchange)
 	uint64_t last = 0;
 
 	response->ranged = response->status != 206;
-	if (response->ranged || !value ||
-	    sscanf(value, "bytes %" SCNu64 "-%" SCNu64, &response->range_start, &last) != 2)
+	if (response->ranged || !value || !read_range(value, ' ', &response->range_start, &last))
 		return;
 	response->ranged = exchange->asked_range &&
 			   response->range_start == exchange->range_start &&
@@ -335,8 +350,8 @@ static struct curl_slist *make_headers(struct exchange *exchange, bool *failed)
 	for (; lines && *lines; lines++) {
 		if (strncasecmp(*lines, "Range:", 6) == 0)
 			exchange->asked_range =
-				sscanf(*lines + 6, " bytes=%" SCNu64 "-%" SCNu64,
-				       &exchange->range_start, &exchange->range_end) == 2;
+				read_range(*lines + 6 + strspn(*lines + 6, " "), '=',
+					   &exchange->range_start, &exchange->range_end);
 		if (is_sent(exchange, *lines))
 			list = add_header(list, *lines, failed);
 	}

@@ -105,9 +105,9 @@ static const char *unusable_for(const char *path, char reason[128])
 	if (error) {
 		snprintf(reason, 128, "%s", strerror(error));
 		why = reason;
-	} else if (memmem(text.data, text.size, "ENCRYPTED", 9) ||
-		   (memmem(text.data, text.size, "OPENSSH PRIVATE", 15) &&
-		    !memmem(text.data, text.size, plain, sizeof(plain) - 1))) {
+	} else if (text.size && (memmem(text.data, text.size, "ENCRYPTED", 9) ||
+				 (memmem(text.data, text.size, "OPENSSH PRIVATE", 15) &&
+				  !memmem(text.data, text.size, plain, sizeof(plain) - 1)))) {
 		why = "has a passphrase";
 	}
 	buffer_release(&text);

@@ -188,20 +188,34 @@ struct disk {
 	bool told;
 };
 
+/* Reads "NAME: NUMBER". Returns false if it is not there. */
+static bool read_number(const char *text, const char *name, uint64_t *out)
+{
+	const char *at = strstr(text, name);
+	char *end = NULL;
+
+	if (!at)
+		return false;
+	at += strlen(name);
+	*out = strtoull(at, &end, 10);
+	return end != at;
+}
+
 static size_t take_disk(char *data, size_t size, size_t count, void *ctx)
 {
-	struct disk *disk = (struct disk *)ctx;
+	struct disk *disk = ctx;
+	struct disk told = {.told = true};
 	char text[1024];
 	size_t len = size * count < sizeof(text) ? size * count : sizeof(text) - 1;
-	unsigned long long unit, free_units, files, free_files, flags;
 
 	memcpy(text, data, len);
 	text[len] = '\0';
-	if (sscanf(text,
-		   "statvfs: f_bsize: %*u f_frsize: %llu f_blocks: %*u f_bfree: %*u f_bavail: %llu "
-		   "f_files: %llu f_ffree: %*u f_favail: %llu f_fsid: %*u f_flag: %llu",
-		   &unit, &free_units, &files, &free_files, &flags) == 5)
-		*disk = (struct disk){unit, free_units, free_files, files, flags, true};
+	if (strncmp(text, "statvfs:", 8) == 0 && read_number(text, "f_frsize: ", &told.unit) &&
+	    read_number(text, "f_bavail: ", &told.free_units) &&
+	    read_number(text, "f_favail: ", &told.free_files) &&
+	    read_number(text, "f_files: ", &told.files) &&
+	    read_number(text, "f_flag: ", &told.flags))
+		*disk = told;
 	return size * count;
 }
 

@@ -13,14 +13,15 @@ static struct span before_of(const struct encode_job *job)
 }
 
 /*
- * True if job->record restores exactly the piece where it is to stand: with the codebook of the
- * archive that is being written, and behind these bytes.
+ * Whether job->record restores exactly the piece where it is to stand: with the codebook of the
+ * archive that is being written, and behind these bytes. Or else why it could not be seen that it
+ * does.
  */
-static bool restores(struct encode_job *job, struct record_decoder *decoder)
+static int prove(struct encode_job *job, struct record_decoder *decoder)
 {
-	return !record_decoder_compare(decoder, span_of(job->record.data, job->record.size),
-				       &job->head, job->frame->options.programs.codebook,
-				       before_of(job), job->raw, NULL);
+	return record_decoder_compare(decoder, span_of(job->record.data, job->record.size),
+				      &job->head, job->frame->options.programs.codebook,
+				      before_of(job), job->raw, NULL);
 }
 
 /* Takes the record of an earlier archive, if there is one of that checksum and it is the same. */
@@ -33,7 +34,7 @@ static bool reuse(struct encode_job *job, struct record_decoder *decoder)
 		return false;
 	return buffer_extend(&job->record, known->records[number].size) &&
 	       !archive_read_record(known, number, job->record.data, NULL) &&
-	       restores(job, decoder);
+	       !prove(job, decoder);
 }
 
 /* The plainest record: the bytes as they are. */
@@ -71,13 +72,18 @@ static int make_record(struct encode_job *job, struct record_decoder *decoder)
 	options.bytes.before = before_of(job);
 	status = record_encode(&job->head, job->raw, &job->kind.tensor, &options, &job->record,
 			       &job->err);
-	if (status || !job->frame->prove || restores(job, decoder))
+	if (status || !job->frame->prove || !prove(job, decoder))
 		return status;
 	status = store(job);
-	if (!status && !restores(job, decoder))
-		status = error_set(&job->err, BREVIS_E_CHECKSUM,
-				   "a record does not restore what it was made of");
-	return status;
+	if (status)
+		return status;
+	status = prove(job, decoder);
+	if (status == BREVIS_E_NOMEM)
+		return error_nomem(&job->err);
+	if (status)
+		return error_set(&job->err, BREVIS_E_CHECKSUM,
+				 "a record does not restore what it was made of");
+	return BREVIS_OK;
 }
 
 void encode_job_run(void *arg, unsigned worker)

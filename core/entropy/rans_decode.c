@@ -398,8 +398,6 @@ int rans_decoder_finish(const struct rans_decoder *d, struct brevis_error *err)
 	uint32_t last = d->in_tail ? 0 : RANS_LOW;
 	unsigned i;
 
-	if (d->failed)
-		return error_set(err, BREVIS_E_FORMAT, "rANS literal: cut short");
 	if (d->at != d->end)
 		return error_set(err, BREVIS_E_FORMAT, "rANS literal: bytes after the last word");
 	for (i = 0; i < d->lanes; i++)

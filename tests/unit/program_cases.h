@@ -375,6 +375,8 @@ static const struct broken broken[] = {
 	 "pack count does not divide the width"},
 	{"pack of too many words", 8, SIZE_MAX / 2 + 1, BYTES(PACK "\x02" ZEROS),
 	 "yield too many words"},
+	{"pack whose parts are too many words", 8, 268435457, BYTES(PACK "\x02" ZEROS),
+	 "yield too many words"},
 	{"pack, child of another width", 8, 4, BYTES(PACK "\x02" CONST "\x10"),
 	 "const value is wider"},
 	{"pack, child of another length", 16, 2, BYTES(PACK "\x02" RAW "12345"),

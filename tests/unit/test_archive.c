@@ -459,6 +459,34 @@ static void test_layout_that_lies(void **state)
 	buffer_release(&memory);
 }
 
+/* A header of 16 bytes, as it says, of which there are two. */
+static void draft_cut_header(struct draft *d)
+{
+	d->layout = BREVIS_LAYOUT_SAFETENSORS;
+	draft_stored(d, "\x10\0\0\0\0\0\0\0{}", 10);
+}
+
+static void test_header_cut_short(void **state)
+{
+	struct buffer memory = BUFFER_INIT;
+	struct brevis_archive *archive;
+	struct brevis_error err = {0};
+	uint64_t count = 99;
+	unsigned again;
+
+	(void)state;
+	draft_build(draft_cut_header, NULL, &memory, NULL);
+	archive = open_good(&memory);
+	for (again = 0; again < 2; again++) {
+		assert_int_equal(brevis_archive_load_tensors(archive, &count, &err),
+				 BREVIS_E_FORMAT);
+		assert_non_null(strstr(err.message, "header is cut short"));
+		assert_int_equal(count, 99);
+	}
+	brevis_archive_free(archive);
+	buffer_release(&memory);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -466,6 +494,7 @@ int main(void)
 		TEST(test_writer_and_reader), TEST(test_large_codebook),
 		TEST(test_piece_limit),       TEST(test_record_table),
 		TEST(test_accessors),         TEST(test_layout_that_lies),
+		TEST(test_header_cut_short),
 	};
 
 	seed_init("test_archive");

@@ -523,6 +523,41 @@ static void test_misuse(void **state)
 	brevis_encoder_free(NULL);
 }
 
+/* Of so many zeros; whichever of these it is, the archive has the same size. */
+static struct brevis_encoder *encode_zeros(size_t count, struct sink *out)
+{
+	static const struct brevis_encode_options options = {.write_checks = true};
+	static const uint8_t zeros[1001];
+	struct brevis_encode_summary summary;
+	struct brevis_encoder *encoder = NULL;
+
+	assert_int_equal(brevis_encoder_new(&options, sink_write, out, &encoder, NULL), BREVIS_OK);
+	assert_int_equal(brevis_encoder_write(encoder, zeros, count, NULL), BREVIS_OK);
+	assert_int_equal(brevis_encoder_finish(encoder, &summary, NULL), BREVIS_OK);
+	return encoder;
+}
+
+/* An archive as large, but of something else. */
+static void test_other_archive(void **state)
+{
+	struct sink out = {0}, other = {0};
+	struct brevis_encoder *encoder = encode_zeros(1000, &out);
+	struct brevis_source source;
+	struct brevis_error err;
+
+	(void)state;
+	brevis_encoder_free(encode_zeros(1001, &other));
+	assert_int_equal(out.bytes.size, other.bytes.size);
+	source = memory_source(&other.bytes);
+	assert_int_equal(brevis_encoder_check(encoder, &source, &err), BREVIS_E_CHECKSUM);
+	assert_non_null(strstr(err.message, "index is not what was written"));
+	source = memory_source(&out.bytes);
+	assert_int_equal(brevis_encoder_check(encoder, &source, &err), BREVIS_OK);
+	brevis_encoder_free(encoder);
+	buffer_release(&out.bytes);
+	buffer_release(&other.bytes);
+}
+
 /* Given up in the middle, with work under way: nothing leaks, nothing is written any more. */
 static void test_abandoned(void **state)
 {
@@ -593,6 +628,7 @@ int main(void)
 		TEST(test_failing_writes),
 		TEST(test_misuse),
 		TEST(test_abandoned),
+		TEST(test_other_archive),
 		TEST(test_forged_duplicates),
 	};
 

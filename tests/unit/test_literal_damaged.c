@@ -57,6 +57,26 @@ static void assert_refused(const void *bytes, size_t size, unsigned width, size_
 #define REFUSED(bytes, width, count, text)                                                         \
 	assert_refused(bytes, sizeof(bytes) - 1, width, count, text)
 
+/* Programs have fewer words; whoever reads a literal alone does not run into an overflow. */
+static void test_too_many_words(void **state)
+{
+	static const char *const literals[] = {RAW "\x00\x00", PACKED "\x00\x40", ZSTD "\x00\x00",
+					       LZMA2 "\x00\x00"};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(literals) / sizeof(literals[0]); i++) {
+		struct span in = span_of((const uint8_t *)literals[i], 3);
+		struct brevis_error err = {0};
+		struct literal literal;
+
+		assert_int_equal(parse_node(&in, 64, SIZE_MAX / 2, codebook, &literal, &err),
+				 BREVIS_E_FORMAT);
+		if (!strstr(err.message, "too many words"))
+			fail_msg("\"%s\" for literal %zu", err.message, i);
+	}
+}
+
 static void test_damaged_frames(void **state)
 {
 	(void)state;
@@ -491,10 +511,15 @@ int main(void)
 {
 	int failed;
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_damaged_frames), cmocka_unit_test(test_damaged_huffman),
-		cmocka_unit_test(test_damaged_rans),   cmocka_unit_test(test_damaged_rans_payload),
-		cmocka_unit_test(test_damaged_shared), cmocka_unit_test(test_damaged_libraries),
-		cmocka_unit_test(test_mutations),      cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_too_many_words),
+		cmocka_unit_test(test_damaged_frames),
+		cmocka_unit_test(test_damaged_huffman),
+		cmocka_unit_test(test_damaged_rans),
+		cmocka_unit_test(test_damaged_rans_payload),
+		cmocka_unit_test(test_damaged_shared),
+		cmocka_unit_test(test_damaged_libraries),
+		cmocka_unit_test(test_mutations),
+		cmocka_unit_test(test_noise),
 	};
 
 	seed_init();

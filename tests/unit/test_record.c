@@ -83,11 +83,33 @@ static void test_bytes(void **state)
 	record_decoder_release(&decoder);
 }
 
+/* Chained bytes are refused where nothing stands before them, or what does is none of theirs. */
+static void test_chained_alone(void **state)
+{
+	static const uint8_t stored[] = {BYTES_STORED, 'a', 'b', 'c'};
+	struct record_head head = {RECORD_CHAINED, 3, checksum64("abc", 3)};
+	struct buffer record = BUFFER_INIT;
+	struct brevis_error err = {0};
+
+	(void)state;
+	buffer_u8(&record, RECORD_CHAINED);
+	buffer_varint(&record, 3);
+	buffer_le64(&record, head.checksum);
+	buffer_append(&record, stored, sizeof(stored));
+	assert_int_equal(record_decoder_compare(&decoder, span_of(record.data, record.size), &head,
+						NULL, span_of(NULL, 0), "abc", &err),
+			 BREVIS_E_FORMAT);
+	assert_non_null(strstr(err.message, "chained bytes have none before them"));
+	buffer_release(&record);
+	record_decoder_release(&decoder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_words),
 		TEST(test_bytes),
+		TEST(test_chained_alone),
 	};
 
 	seed_init("test_record");

@@ -260,40 +260,61 @@ static void scan_release(struct scan *s)
 
 /* ---- what the lines made of it --------------------------------------------------------------- */
 
-/* Drops what another line, file or macro keeps from changing. */
-static void drop(struct migrate *m, const char *path)
+/* The index, its files that move and its paths that may change come in one order: how far the
+ * latter two have been followed. */
+struct follow {
+	struct migrate *m;
+	size_t file;
+	size_t changing;
+};
+
+/* Drops what another line, file or macro keeps from changing; its path goes, see close_gaps. */
+static void drop(struct follow *f, const char *path)
+{
+	size_t count;
+	struct migrate_file *files = migrate_files(f->m, &count);
+
+	while (f->file < count && strcmp(files[f->file].path, path) < 0)
+		f->file++;
+	if (f->file == count || strcmp(files[f->file].path, path) != 0)
+		return;
+	report_warning("%s: left as it is: another line has the last word on its filter; `git "
+		       "check-attr -a -- PATH` shows what is in force, and deeper .gitattributes "
+		       "files go before higher ones",
+		       path);
+	free(files[f->file].path);
+	files[f->file++].path = NULL;
+	f->m->elsewhere++;
+}
+
+static void close_gaps(struct migrate *m)
 {
 	size_t count;
 	struct migrate_file *files = migrate_files(m, &count);
+	size_t kept = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(files[i].path, path) != 0)
-			continue;
-		report_warning("%s: left as it is: another line has the last word on its filter; "
-			       "`git check-attr -a -- PATH` shows what is in force, and deeper "
-			       ".gitattributes files go before higher ones",
-			       path);
-		free(files[i].path);
-		memmove(&files[i], &files[i + 1], (count - i - 1) * sizeof(*files));
-		m->files.size -= sizeof(*files);
-		m->elsewhere++;
-		return;
-	}
+	for (size_t i = 0; i < count; i++)
+		if (files[i].path)
+			files[kept++] = files[i];
+	m->files.size = kept * sizeof(*files);
 }
 
-static bool may_change(const struct migrate *m, const char *path)
+static bool may_change(struct follow *f, const char *path)
 {
-	/* Those we leave alone, whatever their lines say. git-lfs does not. */
-	if (path_is_left_alone(path) && m->options->to == MIGRATE_RAW)
-		return true;
-	for (size_t at = 0; at < m->changing.size;) {
-		const char *item = (const char *)m->changing.data + at;
+	const struct buffer *changing = &f->m->changing;
+	int order = -1;
 
-		if (strcmp(item, path) == 0)
-			return true;
-		at += strlen(item) + 1;
+	/* Those we leave alone, whatever their lines say. git-lfs does not. */
+	if (path_is_left_alone(path) && f->m->options->to == MIGRATE_RAW)
+		return true;
+	while (f->changing < changing->size && order < 0) {
+		const char *item = (const char *)changing->data + f->changing;
+
+		order = strcmp(item, path);
+		if (order < 0)
+			f->changing += strlen(item) + 1;
 	}
-	return false;
+	return order == 0;
 }
 
 /* A file of the migration's own, that only it has added: git and git-lfs have to read it. */
@@ -311,6 +332,7 @@ static int verify_lines(struct migrate *m, const struct scan *s)
 {
 	struct buffer paths = BUFFER_INIT;
 	struct buffer filters = BUFFER_INIT;
+	struct follow follow = {.m = m};
 	const char *old = (const char *)s->paths.data;
 	const char *end = old + s->paths.size;
 	int rc = proposal_attribute(m->proposal, "filter", &paths, &filters);
@@ -325,15 +347,16 @@ static int verify_lines(struct migrate *m, const struct scan *s)
 			rc = verify_new(m, path, filter);
 			continue;
 		}
-		if (strcmp(filter, s->filter[i]) != 0 && !may_change(m, path))
+		if (strcmp(filter, s->filter[i]) != 0 && !may_change(&follow, path))
 			rc = report_error("%s: would change too, which was not asked for; name the "
 					  "files more exactly; nothing was changed",
 					  path);
 		else if (s->wanted[i] && !is_at_target(m, filter))
-			drop(m, path);
+			drop(&follow, path);
 		old = next(old);
 		i++;
 	}
+	close_gaps(m);
 	buffer_release(&filters);
 	buffer_release(&paths);
 	return rc;

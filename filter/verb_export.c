@@ -22,7 +22,6 @@ struct export
 	const char *revision;
 	const char *const *paths;
 	size_t count;
-	bool force;
 	bool local;
 	char *dir; /* absolute */
 	struct restore restore;
@@ -59,7 +58,7 @@ static int open_directory(struct export *e, const char *name)
 	if (found < 0)
 		return report_error("%s: cannot be used: %s; choose another directory", name,
 				    strerror(errno));
-	if (found && !e->force)
+	if (found && !e->restore.replace)
 		return report_error("%s: is not empty; nothing was written; choose another "
 				    "directory, or write over files there with --force",
 				    name);
@@ -86,14 +85,6 @@ static int take_model(void *ctx, const struct tracked_file *file)
 	if (buffer_failed(&e->models))
 		return report_error("out of memory");
 	work_file_look(e->dir, file->path, &look);
-	if (look.kind == WORK_OTHER) {
-		report_error(
-			"%s: left out: what stands there is no regular file, or a symbolic link "
-			"is in the way; move it away",
-			file->path);
-		e->restore.failed++;
-		return 0;
-	}
 	if (!e->local && restore_want(&e->restore, file) < 0)
 		return -1;
 	return restore_add(&e->restore, file, &look);
@@ -131,7 +122,7 @@ static int leave_out(const struct buffer *models, const struct buffer *all, stru
 
 static int write_others(const struct export *e, const struct buffer *all)
 {
-	struct git_write how = {.dir = e->dir, .replace = e->force, .local = e->local};
+	struct git_write how = {.dir = e->dir, .replace = e->restore.replace, .local = e->local};
 	struct buffer others = BUFFER_INIT;
 	int rc = leave_out(&e->models, all, &others);
 
@@ -180,7 +171,7 @@ int verb_export(const struct command *self, int argc, char **argv)
 	const struct option_spec table[] = {
 		{.letter = 'f',
 		 .name = "force",
-		 .flag = &e.force,
+		 .flag = &e.restore.replace,
 		 .help = "write into a directory that is not empty, over files there"},
 		{.name = "no-fetch",
 		 .flag = &e.local,

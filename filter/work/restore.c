@@ -127,6 +127,19 @@ static int take_bytes(void *ctx, const void *data, size_t len)
 	return work_file_write(outlet->file, data, len);
 }
 
+/* Looks once more at a place where no file could be written. */
+static int make_way(const struct restore *r, struct due_file *due)
+{
+	if (r->replace && work_file_make_way(r->top, due->path) < 0)
+		return -1;
+	work_file_look(r->top, due->path, &due->look);
+	if (due->look.kind != WORK_OTHER)
+		return 0;
+	return report_error("%s: left out: what stands there is no regular file, or a symbolic "
+			    "link is in the way; move it away",
+			    due->path);
+}
+
 static int write_file(struct restore *r, const struct due_file *due)
 {
 	struct written_file written = {.path = due->path};
@@ -173,7 +186,8 @@ static void write_all(struct restore *r, bool tell_missing)
 			continue;
 		}
 		progress_file(&r->progress, due[i].path, i + 1, count);
-		if (write_file(r, &due[i]) < 0)
+		if ((due[i].look.kind == WORK_OTHER && make_way(r, &due[i]) < 0) ||
+		    write_file(r, &due[i]) < 0)
 			r->failed++;
 	}
 }

@@ -11,10 +11,11 @@
 #include "filter/cli/progress.h"
 #include "filter/work/work_file.h"
 
-/** What is to be written. ws and top are set, the rest begins as zeros. */
+/** What is to be written. ws, top and replace are set, the rest begins as zeros. */
 struct restore {
 	struct workspace *ws;
 	const char *top;       /* the directory that paths count from */
+	bool replace;          /* links and files that are in the way give way, as git has it */
 	struct buffer wanted;  /* of struct lfs_want: objects that are not here */
 	struct buffer due;     /* of struct due_file */
 	struct buffer written; /* of struct written_file, whose paths are those of due */

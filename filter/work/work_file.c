@@ -187,6 +187,47 @@ int work_file_digest(const char *top, const char *path, uint64_t *size,
 	return reason ? -1 : 0;
 }
 
+/* ---- making way ------------------------------------------------------------------------------ */
+
+/* Removes what stands at a path, if nothing can be below it, or stand for it. Returns an errno. */
+static int remove_obstacle(const char *top, const char *path, bool is_leaf)
+{
+	const char *leaf;
+	struct stat st;
+	int dir = open_parent(top, path, NULL, &leaf);
+	int reason = 0;
+
+	if (dir < 0 || fstatat(dir, leaf, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		reason = errno;
+	else if (!S_ISDIR(st.st_mode) && !(is_leaf && S_ISREG(st.st_mode)) &&
+		 unlinkat(dir, leaf, 0) != 0)
+		reason = errno;
+	if (dir >= 0)
+		close(dir);
+	return reason == ENOENT ? 0 : reason;
+}
+
+int work_file_make_way(const char *top, const char *path)
+{
+	size_t len = strcspn(path, "/");
+	int reason = 0;
+
+	for (; !reason; len += 1 + strcspn(path + len + 1, "/")) {
+		char *part = strndup(path, len);
+
+		if (!part)
+			return report_error("%s: out of memory", path);
+		reason = remove_obstacle(top, part, !path[len]);
+		free(part);
+		if (!path[len])
+			break;
+	}
+	return reason ? report_error("%s: left out: what is in the way cannot be removed: %s; "
+				     "move it away",
+				     path, strerror(reason))
+		      : 0;
+}
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 struct work_file {

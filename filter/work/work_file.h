@@ -39,6 +39,13 @@ int work_file_open(const char *top, const char *path);
 int work_file_digest(const char *top, const char *path, uint64_t *size,
 		     uint8_t sha256[BREVIS_SHA256_SIZE]);
 
+/**
+ * Removes what keeps a file from a path: whatever is no directory where one has to be, and what is
+ * neither file nor directory at the path itself. No link is followed. Reports and returns -1 on
+ * failure.
+ */
+int work_file_make_way(const char *top, const char *path);
+
 /** A file that is being written beside the one it will replace. */
 struct work_file;
 

@@ -90,16 +90,35 @@ mkdir outside
 ln -s ../outside full/sub
 inode=$(stat -c %i full/model.safetensors)
 in_dir work run git brevis export --force "$T/full"
-exits 1 'a link on the way'
-contains 'is named' "$T/err" 'sub/a'
-is 'and not followed' "$(ls outside)" ""
-same_bytes 'others are written' full/model.safetensors "$REVISION"
+exits 0 'a link to a directory on the way'
+check 'gives way, as with git' test -d full/sub -a ! -L full/sub
+is 'and is not followed' "$(ls outside)" ""
+same_bytes 'what belongs below it is written' "full/$ODD" part
+same_bytes 'and all else' full/model.safetensors "$REVISION"
 check 'as new files' test "$(stat -c %i full/model.safetensors)" != "$inode"
-must rm full/sub
-in_dir work run git brevis export --force "$T/full" HEAD
-exits 0 'without it'
-same_bytes 'all is written' "full/$ODD" part
 is 'other files stay' "$(cat full/mine)" mine
+must rm -r full/sub full/model.safetensors
+echo file >full/sub
+ln -s ../outside full/model.safetensors
+must ln -sfn nowhere full/lines.txt
+in_dir work run git brevis export --force "$T/full" HEAD
+exits 0 'files and links in the place of directories and files'
+same_bytes 'a file gives way to a directory' "full/$ODD" part
+same_bytes 'a link gives way to a model' full/model.safetensors "$REVISION"
+as_checked_out 'as when git does it' full/sub clone/sub
+is 'nothing was written through' "$(ls outside)$(find full -name nowhere)" ""
+must rm -r full/model.safetensors
+must mkdir full/model.safetensors
+echo mine >full/model.safetensors/mine
+must rm -r full/sub
+ln -s ../outside full/sub
+must mv "$(object_of work "$ODD")" aside
+in_dir work run git brevis export --force --no-fetch "$T/full" HEAD model.safetensors "$ODD"
+exits 1 'what cannot be written'
+contains 'is told: a directory' "$T/err" 'model.safetensors: left out'
+contains 'and an object that is not here' "$T/err" 'is not here'
+is 'and nothing has to go for it' "$(cat full/model.safetensors/mine) $(readlink full/sub)" 'mine ../outside'
+must mv aside "$(object_of work "$ODD")"
 echo file >file
 in_dir work run git brevis export "$T/file"
 exits 128 'a file in its place'

@@ -14,7 +14,7 @@ import sys
 
 import zstandard
 
-from archive_builder import archive, const, count_code, lzma2_stream, mapped, op, record, u, varint
+from archive_builder import archive, const, count_code, lit, lzma2, lzma2_stream, mapped, merge, op, program, record, u, varint, zstd
 
 RAW_MAX = 16 << 20
 HUGE = 1 << 60
@@ -113,6 +113,13 @@ def make_refused():
     refused("chain-first", [record(1, bytes(RAW_MAX), b"\1" + zeros_frame(RAW_MAX, True))])
 
 
+def make_repeated():
+    """A word for each piece, and as much to set up for it as a program can have."""
+    for name, coding in (("zstd", zstd), ("lzma2", lzma2)):
+        word = program(merge(0, *(lit(width, [0], coding) for width in [1] * 62 + [2])))
+        write("valid", f"words-of-62-{name}", *archive([word] + [0] * 4000))
+
+
 def make_valid():
     valid("header-2-to-60", u(HUGE, 8) + b"{}")
     valid("header-2-to-64", u((1 << 64) - 1, 8) + b"{}")
@@ -138,4 +145,5 @@ def make_valid():
 for kind in ("refused", "valid"):
     os.makedirs(os.path.join(FOLDER, kind), exist_ok=True)
 make_refused()
+make_repeated()
 make_valid()

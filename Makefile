@@ -195,11 +195,10 @@ check:
 check-newer-git:
 	tests/run newer-git
 
-# What reads the sources for errors, and what must be installed for it.
+# What reads the sources for errors.
 .PHONY: analyze
 analyze:
-	scripts/dependencies --install build analyze
-	scripts/analyze
+	tests/run analyze
 
 # Which lines the unit tests reach; COVERAGE=--html for pages that show each.
 .PHONY: coverage

@@ -151,11 +151,15 @@ must git -C work rm -qf growing.safetensors
 # ---- files larger than memory ------------------------------------------------------------------------
 
 truncate -s 400M work/sparse.safetensors
-(
-	ulimit -v 250000
-	GIT_BREVIS_THREADS=2 in_dir work git brevis clean sparse.safetensors <work/sparse.safetensors
-) >pointer 2>"$T/err"
-is '400 MiB are cleaned in an address space of 250 MB' "$? $(grep -c '^oid' pointer)" '0 1'
+if is_sanitized; then
+	not_here '400 MiB are cleaned in an address space of 250 MB' 'sanitizers need a larger one'
+else
+	(
+		ulimit -v 250000
+		GIT_BREVIS_THREADS=2 in_dir work git brevis clean sparse.safetensors <work/sparse.safetensors
+	) >pointer 2>"$T/err"
+	is '400 MiB are cleaned in an address space of 250 MB' "$? $(grep -c '^oid' pointer)" '0 1'
+fi
 rm work/sparse.safetensors
 
 # ---- what git has of it ------------------------------------------------------------------------------

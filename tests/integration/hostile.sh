@@ -10,8 +10,7 @@
 export GIT_BREVIS_THREADS=1
 CPU=1000            # milliseconds
 MEMORY=$((64 << 10)) # KiB
-# Sanitizers keep a shadow of all memory, and what was freed, and look at every access.
-if grep -qaE '__(asan|tsan)_init' "$BIN/git-brevis"; then
+if is_sanitized; then
 	CPU=$((20 * CPU))
 	MEMORY=$((10 * MEMORY))
 	export ASAN_OPTIONS=$ASAN_OPTIONS:quarantine_size_mb=16

@@ -351,6 +351,13 @@ without_filter()
 	GIT_CONFIG_GLOBAL=$T/without-filter "$@"
 }
 
+# is_sanitized: whether git-brevis is built with ASan or TSan, which reserve an address space and memory of
+# their own, and look at every access.
+is_sanitized()
+{
+	grep -qaE '__(asan|tsan)_init' "$BIN/git-brevis"
+}
+
 # flip_bit FILE: turns one bit in the middle of it, in place.
 flip_bit()
 {

@@ -26,6 +26,18 @@ struct text {
 #define WITH(field) ONE("{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]," field "}")
 #define META(value) TEXT("{\"__metadata__\":" value ",\"x\":" TENSOR "}")
 
+/* Tensors of 2^61 - 1 bytes: more would be too large, and four of them together are. */
+#define LARGEST(name, begin, end)                                                                  \
+	"\"" name "\":{\"dtype\":\"U8\",\"shape\":[2305843009213693951],"                          \
+	"\"data_offsets\":[" begin "," end "]}"
+#define END_1 "2305843009213693951"
+#define END_2 "4611686018427387902"
+#define END_3 "6917529027641081853"
+#define END_4 "9223372036854775804"
+#define FOUR_LARGEST                                                                               \
+	TEXT("{" LARGEST("a", "0", END_1) "," LARGEST("b", END_1, END_2) "," LARGEST(              \
+		"c", END_2, END_3) "," LARGEST("d", END_3, END_4) "}")
+
 static const struct {
 	struct text header;
 	const char *reason; /* a part of it */
@@ -158,6 +170,7 @@ static const struct {
 	{INFO("F32", "[4611686018427387904]", "[0,0]"), "too large"},
 	{INFO("U8", "[2305843009213693952]", "[0,4]"), "too large"},
 	/* Where tensors lie. */
+	{FOUR_LARGEST, "larger than any file"},
 	{INFO("U8", "[4]", "[1,5]"), "hole at offset 0"},
 	{INFO("U8", "[0]", "[1,1]"), "hole at offset 0"},
 	{TEXT("{\"x\":" TENSOR ",\"y\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[5,9]}}"),

@@ -17,7 +17,7 @@ struct large_tensor {
 	unsigned bits; /* of an element */
 	unsigned word_bits;
 	size_t rank;
-	size_t shape[5];
+	size_t shape[7];
 	size_t part; /* bytes of each piece but the last */
 };
 
@@ -218,6 +218,8 @@ static void test_shapes(void **state)
 	check_small("F32", 32, 5, (size_t[]){1, 4, 1, 8, 1}, 2, (size_t[]){4, 8});
 	check_small("F32", 32, 0, (size_t[]){0}, 0, (size_t[]){0});
 	check_small("F32", 32, 1, (size_t[]){9}, 1, (size_t[]){9});
+	/* Of more indices than the search looks at, the outer ones are one. */
+	check_small("BF16", 16, 7, (size_t[]){2, 3, 4, 5, 2, 3, 2}, 5, (size_t[]){24, 5, 2, 3, 2});
 	/* Shapes of elements that are no words say nothing of the words. */
 	check_small("F4", 4, 2, (size_t[]){20, 30}, 1, (size_t[]){300});
 	check_small("C64", 64, 2, (size_t[]){4, 5}, 1, (size_t[]){40});

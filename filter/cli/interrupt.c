@@ -60,12 +60,30 @@ static void on_signal(int number)
 	raise(number);
 }
 
-void interrupt_install(void)
+static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+#define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
+
+void interrupt_hold(sigset_t *before)
 {
-	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	sigset_t set;
 	size_t i;
 
-	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+	sigemptyset(&set);
+	for (i = 0; i < NUMBERS; i++)
+		sigaddset(&set, numbers[i]);
+	pthread_sigmask(SIG_BLOCK, &set, before);
+}
+
+void interrupt_resume(const sigset_t *before)
+{
+	pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+void interrupt_install(void)
+{
+	size_t i;
+
+	for (i = 0; i < NUMBERS; i++) {
 		struct sigaction action;
 
 		/* nohup and background jobs of shells ignore some: keep it so. */

@@ -7,6 +7,7 @@
 #ifndef FILTER_INTERRUPT_H
 #define FILTER_INTERRUPT_H
 
+#include <signal.h>
 #include <sys/types.h>
 
 /** Number of files or children that can be registered at the same time; more are not guarded. */
@@ -20,6 +21,12 @@ void interrupt_install(void);
  * The string must live until interrupt_forget. Returns a handle, or -1 when all slots are taken.
  */
 int interrupt_guard_file(const char *path);
+
+/** Lets these signals wait until interrupt_resume: for a moment in which guards and files differ.
+ */
+void interrupt_hold(sigset_t *before);
+
+void interrupt_resume(const sigset_t *before);
 
 /** Registers a child process. Returns a handle, or -1 when all slots are taken. */
 int interrupt_guard_child(pid_t pid);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "filter/cli/interrupt.h"
+#include "filter/git/index_lock.h"
 #include "filter/git/process.h"
 #include "filter/cli/report.h"
 #include "filter/git/repository_proposal.h"
@@ -34,11 +35,8 @@ struct effect {
 	size_t count;
 	struct placement *placements; /* one for each edit */
 	struct process ref;           /* `git update-ref --stdin` */
-	char *lock;                   /* the index's */
-	int before;                   /* the index as it was, to be read; -1 */
-	bool is_locked;
-	char *spare; /* a name beside the index, to put it back by */
-	int guard;   /* of the lock */
+	struct index_lock lock;
+	int before; /* the index as it was, to be read; -1 */
 };
 
 /* A work file on its way. */
@@ -205,16 +203,6 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Once the lock has become the index, a file of its name is somebody else's. */
-static void unlock_index(struct effect *e)
-{
-	if (e->is_locked)
-		unlink(e->lock);
-	e->is_locked = false;
-	interrupt_forget(e->guard);
-	e->guard = -1;
-}
-
 /* An index says by its own time which of its entries git has to doubt: a copy says the same. */
 static int copy_index(const char *from, const char *to)
 {
@@ -227,31 +215,25 @@ static int copy_index(const char *from, const char *to)
 	return utimensat(AT_FDCWD, to, times, 0);
 }
 
-/* Locks the index and copies ours there. Returns 1 if the index has changed since it was copied. */
+/* Locks the index and copies ours beside it. Returns 1 if the index has changed since it was
+ * copied. */
 static int lock_index(struct effect *e)
 {
 	const char *path = e->p->repository->index_path;
 	struct stat now;
-	int fd = open(e->lock, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	int rc = 0;
 
-	if (fd < 0)
+	if (index_lock_take(&e->lock, path, 1) < 0)
 		return report_error(
 			"%s: cannot lock the index: %s; nothing was changed; if no other "
 			"git is at work here, remove that file and try again",
-			e->lock, strerror(errno));
-	close(fd);
-	e->is_locked = true;
-	e->guard = interrupt_guard_file(e->lock);
+			e->lock.path ? e->lock.path : path, strerror(errno));
 	if (stat(path, &now) != 0 || !same_file(&now, &e->p->copied))
-		rc = 1;
-	else if (copy_index(e->p->index, e->lock) < 0)
-		rc = report_error("%s: cannot write the index: %s; nothing was changed; make room "
-				  "there",
-				  e->lock, strerror(errno));
-	if (rc)
-		unlock_index(e);
-	return rc;
+		return 1;
+	if (copy_index(e->p->index, e->lock.copy) < 0)
+		return report_error("%s: cannot write the index: %s; nothing was changed; make "
+				    "room there",
+				    e->lock.copy, strerror(errno));
+	return 0;
 }
 
 /* Makes the proposal's index of the index as it is now, which must stage nothing. */
@@ -294,37 +276,52 @@ static int put_in_place(struct effect *e)
 			path, strerror(errno));
 	if (put_files_in_place(e) < 0)
 		return -1;
-	if (rename(e->lock, path) != 0)
+	if (index_lock_replace(&e->lock) != 0)
 		return report_error("%s: cannot replace the index: %s; make its directory writable",
 				    path, strerror(errno));
-	e->is_locked = false;
 	return 0;
+}
+
+static void put_index_back(struct effect *e)
+{
+	char before[64];
+	int rc = index_lock_take(&e->lock, e->p->repository->index_path, ATTEMPTS);
+
+	snprintf(before, sizeof(before), "/proc/self/fd/%d", e->before);
+	if (rc == 0)
+		rc = copy_index(before, e->lock.copy);
+	if (rc == 0)
+		rc = index_lock_replace(&e->lock);
+	if (rc < 0)
+		report_error("%s: cannot put the index back: %s; `git reset` does",
+			     e->p->repository->index_path, strerror(errno));
+	index_lock_release(&e->lock);
 }
 
 static void undo(struct effect *e, bool index_too)
 {
-	const char *path = e->p->repository->index_path;
-	char before[64];
-
-	snprintf(before, sizeof(before), "/proc/self/fd/%d", e->before);
-	if (index_too && (copy_index(before, e->spare) < 0 || rename(e->spare, path) != 0))
-		report_error("%s: cannot put the index back: %s; `git reset` does", path,
-			     strerror(errno));
+	if (index_too)
+		put_index_back(e);
 	for (size_t i = 0; i < e->count; i++)
 		undo_edit(e->p, e->edits[i].path, &e->placements[i]);
 }
 
-/* 3 to 5. */
+/* 3 to 5. The branch is moved without the lock: a kill then leaves none. Returns 1 if the index has
+ * changed since it was copied. */
 static int change(struct effect *e, bool moves_branch)
 {
-	int rc = lock_index(e);
+	sigset_t signals;
+	int rc;
 
-	if (rc)
-		return rc;
-	rc = put_in_place(e);
-	if (rc < 0) {
-		undo(e, false);
-	} else if (moves_branch && !tell_ref(e, "commit\n", "commit: ok")) {
+	interrupt_hold(&signals);
+	rc = lock_index(e);
+	if (rc == 0) {
+		rc = put_in_place(e);
+		if (rc < 0)
+			undo(e, false);
+	}
+	index_lock_release(&e->lock);
+	if (rc == 0 && moves_branch && !tell_ref(e, "commit\n", "commit: ok")) {
 		undo(e, true);
 		rc = report_error("git could not move the branch; all is as it was; see its reason "
 				  "above, then try again");
@@ -332,33 +329,14 @@ static int change(struct effect *e, bool moves_branch)
 	if (e->before >= 0)
 		close(e->before);
 	e->before = -1;
-	unlock_index(e);
-	return rc;
-}
-
-static int change_undisturbed(struct effect *e, bool moves_branch)
-{
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-	sigset_t set;
-	sigset_t old;
-	int rc;
-
-	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		sigaddset(&set, signals[i]);
-	sigprocmask(SIG_BLOCK, &set, &old);
-	rc = change(e, moves_branch);
-	sigprocmask(SIG_SETMASK, &old, NULL);
+	interrupt_resume(&signals);
 	return rc;
 }
 
 static int prepare(struct effect *e)
 {
-	const char *path = e->p->repository->index_path;
-
 	e->placements = calloc(e->count + 1, sizeof(*e->placements));
-	if (!e->placements || asprintf(&e->lock, "%s.lock", path) < 0 ||
-	    asprintf(&e->spare, "%s.brevis-%ld", path, (long)getpid()) < 0)
+	if (!e->placements)
 		return report_error("out of memory");
 	for (size_t i = 0; i < e->count; i++)
 		if (prepare_edit(e->p, &e->edits[i], &e->placements[i]) < 0)
@@ -374,8 +352,8 @@ int proposal_take_effect(struct proposal *p, const char *message, const struct p
 			   .edits = edits,
 			   .count = count,
 			   .ref = {.pid = -1, .in = -1, .out = -1, .guard = -1},
-			   .before = -1,
-			   .guard = -1};
+			   .lock = INDEX_LOCK_NONE,
+			   .before = -1};
 	int rc = prepare(&e);
 
 	commit[0] = 0;
@@ -388,7 +366,7 @@ int proposal_take_effect(struct proposal *p, const char *message, const struct p
 	if (rc == 0)
 		rc = check(ctx);
 	for (int attempt = 0; rc == 0; attempt++) {
-		rc = change_undisturbed(&e, message != NULL);
+		rc = change(&e, message != NULL);
 		if (rc <= 0)
 			break;
 		rc = attempt < ATTEMPTS
@@ -402,8 +380,6 @@ int proposal_take_effect(struct proposal *p, const char *message, const struct p
 		buffer_release(&e.placements[i].was);
 	}
 	free(e.placements);
-	free(e.lock);
-	free(e.spare);
 	if (rc < 0)
 		commit[0] = 0;
 	return rc;

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "filter/objects/conflict_text.h"
-#include "filter/cli/interrupt.h"
 #include "filter/cli/report.h"
+#include "filter/git/index_lock.h"
 #include "filter/git/repository_private.h"
 
 void repository_look_at_blob(git_odb *odb, const git_oid *oid, struct tracked_file *file)
@@ -347,57 +347,36 @@ int repository_copy_file(const char *from, const char *to)
 	return n < 0 ? -1 : 0;
 }
 
-/* Takes the index's lock as git does. Others hold it for moments only, so it is worth waiting. */
-static int take_lock(const char *lock)
-{
-	const struct timespec pause = {0, 50 * 1000 * 1000};
-	int fd = -1;
-
-	for (int attempt = 0; attempt < 40 && fd < 0; attempt++) {
-		if (attempt)
-			nanosleep(&pause, NULL);
-		fd = open(lock, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (fd < 0 && errno != EEXIST)
-			break;
-	}
-	if (fd < 0)
-		return report_error("%s: cannot lock the index: %s; the files are written, `git "
-				    "status` will look at them again%s",
-				    lock, strerror(errno),
-				    errno == EEXIST ? "; if no git is at work here, remove it"
-						    : "");
-	close(fd);
-	return 0;
-}
-
 enum rewrite { REWRITTEN = 0, REWRITE_FAILED = -1, REWRITE_REFUSED = 1 };
+
+/* Others hold the lock for moments only, so it is worth waiting. */
+#define LOCK_ATTEMPTS 40
 
 /* libgit2 takes a lock only to write, so that a change between its reading and its writing would be
  * lost. It works on a copy while we hold the index's lock. */
-static enum rewrite rewrite_copy(const struct repository *repository, const char *copy,
-				 const char *lock, const struct written_file *files, size_t count)
+static enum rewrite rewrite_copy(const struct index_lock *lock, const struct written_file *files,
+				 size_t count)
 {
 	git_index *index = NULL;
 	enum rewrite result = REWRITE_REFUSED;
 	struct stat st;
 
-	if (stat(repository->index_path, &st) != 0 ||
-	    repository_copy_file(repository->index_path, copy) < 0) {
+	if (stat(lock->index, &st) != 0 || repository_copy_file(lock->index, lock->copy) < 0) {
 		report_error("%s: cannot copy the index: %s; the files are written, `git status` "
 			     "will look at them again",
-			     copy, strerror(errno));
+			     lock->copy, strerror(errno));
 		return REWRITE_FAILED;
 	}
-	if (git_index_open(&index, copy) < 0)
+	if (git_index_open(&index, lock->copy) < 0)
 		goto out;
 	if (doubt_young_entries(index, &st) < 0 || update_entries(index, files, count) < 0 ||
 	    git_index_write(index) < 0)
 		goto out;
 	result = REWRITTEN;
-	if (rename(copy, lock) != 0 || rename(lock, repository->index_path) != 0) {
+	if (index_lock_replace(lock) != 0) {
 		report_error("%s: cannot replace the index: %s; the files are written, `git "
 			     "status` will look at them again",
-			     repository->index_path, strerror(errno));
+			     lock->index, strerror(errno));
 		result = REWRITE_FAILED;
 	}
 out:
@@ -411,32 +390,16 @@ static enum rewrite rewrite_index(const struct repository *repository,
 				  const struct written_file *files, size_t count)
 {
 	enum rewrite result = REWRITE_FAILED;
-	char *lock = NULL;
-	char *copy = NULL;
-	int guards[2];
+	struct index_lock lock;
 
-	if (asprintf(&lock, "%s.lock", repository->index_path) < 0)
-		lock = NULL;
-	if (asprintf(&copy, "%s.brevis-%ld", repository->index_path, (long)getpid()) < 0)
-		copy = NULL;
-	if (!lock || !copy) {
-		report_error("out of memory");
-		goto out;
-	}
-	if (take_lock(lock) < 0)
-		goto out;
-	guards[0] = interrupt_guard_file(lock);
-	guards[1] = interrupt_guard_file(copy);
-	result = rewrite_copy(repository, copy, lock, files, count);
-	interrupt_forget(guards[1]);
-	interrupt_forget(guards[0]);
-	if (result != REWRITTEN) {
-		unlink(copy);
-		unlink(lock);
-	}
-out:
-	free(lock);
-	free(copy);
+	if (index_lock_take(&lock, repository->index_path, LOCK_ATTEMPTS) == 0)
+		result = rewrite_copy(&lock, files, count);
+	else
+		report_error("%s: cannot lock the index: %s; the files are written, `git status` "
+			     "will look at them again%s",
+			     lock.path ? lock.path : repository->index_path, strerror(errno),
+			     errno == EEXIST ? "; if no git is at work here, remove it" : "");
+	index_lock_release(&lock);
 	return result;
 }
 
@@ -505,8 +468,10 @@ static int refresh_by_git(const struct repository *repository, const struct writ
 int repository_refresh_index(struct repository *repository, const struct written_file *files,
 			     size_t count)
 {
-	if (count == 0)
+	if (count == 0) {
+		index_lock_sweep(repository->index_path);
 		return 0;
+	}
 	if (!repository_libgit2(repository))
 		return -1;
 	switch (rewrite_index(repository, files, count)) {

@@ -262,31 +262,31 @@ static void remove_name(struct work_file *file)
 	file->name[0] = 0;
 }
 
-/* Guards the temporary name against signals; without memory for it, it is merely not guarded. */
-static void guard_name(struct work_file *file, const char *top)
+/* Guards the temporary name against signals before a file has it; without memory for that, it is
+ * merely not guarded. */
+static void guard_name(struct work_file *file)
 {
 	int dir_len = (int)(file->leaf - file->path);
 
-	if (asprintf(&file->guarded, "%s/%.*s%s", top, dir_len, file->path, file->name) < 0)
+	if (asprintf(&file->guarded, "%s/%.*s%s", file->top, dir_len, file->path, file->name) < 0)
 		file->guarded = NULL;
 	else
 		file->guard = interrupt_guard_file(file->guarded);
 }
 
 /* A file without a name cannot be left behind, whatever ends us. Not every filesystem has them. */
-static int open_new(struct work_file *file, const char *top, mode_t mode)
+static int open_new(struct work_file *file, mode_t mode)
 {
 	file->fd = openat(file->dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
 	if (file->fd >= 0)
 		return 0;
 	choose_name(file);
+	guard_name(file);
 	file->fd = openat(file->dir, file->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-	if (file->fd < 0) {
-		file->name[0] = 0;
-		return -1;
-	}
-	guard_name(file, top);
-	return 0;
+	if (file->fd >= 0)
+		return 0;
+	file->name[0] = 0;
+	return -1;
 }
 
 struct work_file *work_file_create(const char *top, const char *path, const struct work_look *was,
@@ -315,7 +315,7 @@ struct work_file *work_file_create(const char *top, const char *path, const stru
 		goto failed;
 	}
 	/* The umask takes away what the user does not want, as for every file git writes. */
-	if (open_new(file, top, executable ? 0777 : 0666) < 0) {
+	if (open_new(file, executable ? 0777 : 0666) < 0) {
 		report_error("%s: cannot write beside it: %s; " MAKE_WRITABLE, path,
 			     strerror(errno));
 		goto failed;
@@ -377,16 +377,23 @@ static bool is_unchanged(const struct work_file *file)
 	       now.st_mtim.tv_nsec == was->st_mtim.tv_nsec;
 }
 
-/* Gives the nameless file a temporary name. */
-static int give_name(struct work_file *file)
+/* Gives the nameless file a name in its directory. */
+static int link_self(const struct work_file *file, const char *name)
 {
 	char self[64];
 
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", file->fd);
+	return linkat(AT_FDCWD, self, file->dir, name, AT_SYMLINK_FOLLOW);
+}
+
+/* Gives the nameless file a temporary name. */
+static int give_name(struct work_file *file)
+{
 	if (file->name[0])
 		return 0;
 	choose_name(file);
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", file->fd);
-	if (linkat(AT_FDCWD, self, file->dir, file->name, AT_SYMLINK_FOLLOW) == 0)
+	guard_name(file);
+	if (link_self(file, file->name) == 0)
 		return 0;
 	file->name[0] = 0;
 	return -1;
@@ -395,6 +402,11 @@ static int give_name(struct work_file *file)
 /* Gives the file its final name. Where nothing was, nothing is replaced that appeared since. */
 static int put_in_place(struct work_file *file)
 {
+	/* Then one step is enough, and a kill leaves no other name: a link does not replace. */
+	if (file->was->kind == WORK_ABSENT && !file->name[0])
+		return link_self(file, file->leaf);
+	if (give_name(file) != 0)
+		return -1;
 	if (file->was->kind != WORK_ABSENT)
 		return renameat(file->dir, file->name, file->dir, file->leaf);
 	if (renameat2(file->dir, file->name, file->dir, file->leaf, RENAME_NOREPLACE) == 0)
@@ -417,9 +429,7 @@ static int settle(struct work_file *file, struct stat *st)
 		return -1;
 	times[1] = st->st_mtim;
 	times[1].tv_sec--;
-	if (futimens(file->fd, times) != 0 || give_name(file) != 0)
-		return -1;
-	if (put_in_place(file) != 0)
+	if (futimens(file->fd, times) != 0 || put_in_place(file) != 0)
 		return -1;
 	file->name[0] = 0;
 	file->placed = true;

@@ -11,6 +11,10 @@
 /* Bytes that expat is given at a time: its lengths are ints. */
 #define PIECE ((size_t)1 << 20)
 
+/* A tag, or a comment, is not longer: expat keeps it until its end, several times over, and looks
+ * through all of it anew with each piece. */
+#define TOKEN_MAX PIECE
+
 #define WHITE " \t\r\n"
 
 struct reading {
@@ -108,15 +112,27 @@ static void refuse_doctype(void *ctx, const XML_Char *name, const XML_Char *syst
 
 static bool parse(struct reading *reading, const char *data, size_t len)
 {
-	size_t n;
+	size_t given = 0;
+	size_t told = 0;
 
 	do {
-		n = len < PIECE ? len : PIECE;
-		if (XML_Parse(reading->parser, data, (int)n, n == len) != XML_STATUS_OK)
+		size_t n = len - given < PIECE ? len - given : PIECE;
+		XML_Index at;
+
+		if (XML_Parse(reading->parser, data + given, (int)n, given + n == len) !=
+		    XML_STATUS_OK)
 			return false;
-		data += n;
-		len -= n;
-	} while (len);
+		given += n;
+		/* What expat has not told of yet is the beginning of one token. It may wait for
+		 * more before it looks, and then is nowhere. */
+		at = XML_GetCurrentByteIndex(reading->parser);
+		if (at >= 0)
+			told = (size_t)at;
+		if (given - told > TOKEN_MAX) {
+			reading->refused = "it has too long a tag";
+			return false;
+		}
+	} while (given < len);
 	return true;
 }
 

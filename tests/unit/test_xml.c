@@ -186,13 +186,40 @@ static void stopping(void **state)
 	assert_int_equal(fault.kind, FAULT_DAMAGED);
 }
 
+/* Tokens that never end, among those that do. */
+static void long_tokens(void **state)
+{
+	static const char *const begins[] = {"<a><!--", "<a><?b ", "<a b='", "<", "<a "};
+	const size_t size = 8 << 20;
+	char *text = malloc(size);
+	size_t seen = 0;
+	struct fault fault = {0};
+
+	(void)state;
+	assert_non_null(text);
+	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++) {
+		memset(text, 'a', size);
+		memcpy(text, begins[i], strlen(begins[i]));
+		assert_refused_of(text, size, "too long a tag");
+	}
+	/* Many that are short are none. */
+	memset(text, ' ', size);
+	memcpy(text, "<a>", 3);
+	for (size_t at = 3; at + 16 < size; at += 16)
+		memcpy(text + at, "<b c='d'/><?e?> ", 16);
+	memcpy(text + size - 4, "</a>", 4);
+	assert_int_equal(xml_read(text, size, count, &seen, "listing", &fault), 0);
+	assert_int_equal(seen, (size - 3 - 16) / 16 + 2);
+	free(text);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(elements),    cmocka_unit_test(names_without_namespaces),
 		cmocka_unit_test(no_document), cmocka_unit_test(document_types),
 		cmocka_unit_test(deep_ones),   cmocka_unit_test(long_ones),
-		cmocka_unit_test(stopping),
+		cmocka_unit_test(stopping),    cmocka_unit_test(long_tokens),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

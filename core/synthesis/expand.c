@@ -90,7 +90,7 @@ int expand_scan(const struct words *in, enum scan_function f, uint64_t *first, s
 
 	if (!words)
 		return BREVIS_E_NOMEM;
-	*first = word_get(words, word_bytes(in->width), 0);
+	*first = word_get(in->data, word_bytes(in->width), 0);
 	scan_invert(f, words, in->width, in->count);
 	out->count--;
 	return BREVIS_OK;

@@ -398,7 +398,7 @@ static int load_piece(struct model_view *view, uint64_t offset)
 {
 	const struct brevis_decode_options options = {.threads = 1};
 	struct brevis_error err = {BREVIS_E_USAGE, "the original has no such bytes"};
-	struct brevis_piece_info piece;
+	struct brevis_piece_info piece = {0};
 	uint64_t i = piece_at(view->archive, offset + 1, &piece);
 	int status = BREVIS_E_USAGE;
 

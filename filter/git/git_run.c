@@ -73,8 +73,10 @@ static char **make_arguments(const char *const *args)
 	return argv;
 }
 
-/* Reads all of a descriptor. A buffer that fails goes on reading, so that the child can end. */
-static void drain(int fd, struct buffer *out)
+/* Reads all of a descriptor. A buffer that fails goes on reading, so that the child can end.
+ * Returns 0, or the errno of a read that failed: what is missing then must not be taken for the
+ * end. */
+static int drain(int fd, struct buffer *out)
 {
 	uint8_t block[16384];
 	ssize_t got;
@@ -84,7 +86,7 @@ static void drain(int fd, struct buffer *out)
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
-			return;
+			return got < 0 ? errno : 0;
 		buffer_append(out, block, (size_t)got);
 	}
 }
@@ -169,6 +171,7 @@ int git_run(const struct git_run *run)
 	int errors = -1;
 	int out[2] = {-1, -1};
 	int result = -1;
+	int unread = 0;
 	int guard;
 	pid_t pid;
 	int rc;
@@ -196,11 +199,17 @@ int git_run(const struct git_run *run)
 	if (out[1] >= 0) {
 		close(out[1]);
 		out[1] = -1;
-		drain(out[0], run->output);
+		unread = drain(out[0], run->output);
+		/* A child that goes on writing is not waited for without a reader. */
+		close(out[0]);
+		out[0] = -1;
 	}
 	result = interrupt_wait_child(guard, pid);
 	if (result < 0)
 		report_error("cannot wait for git: %s", strerror(errno));
+	else if (unread)
+		result = report_error("cannot read what git %s wrote: %s; try again", run->args[0],
+				      strerror(unread));
 	if (errors >= 0 && lseek(errors, 0, SEEK_SET) == 0)
 		drain(errors, run->errors);
 	if (result == 0 && run->output && buffer_failed(run->output))

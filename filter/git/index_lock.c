@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "filter/cli/interrupt.h"
+#include "filter/cli/report.h"
 #include "filter/objects/token.h"
 #include "filter/stream.h"
 
@@ -189,7 +190,10 @@ void index_lock_release(struct index_lock *lock)
 	if (lock->fd >= 0) {
 		interrupt_hold(&signals);
 		unlink(lock->copy);
-		unlink(lock->path);
+		/* What stays is in git's way: it is worth a second try. */
+		if (unlink(lock->path) != 0 && unlink(lock->path) != 0 && errno != ENOENT)
+			report_error("%s: cannot remove the lock: %s; remove it", lock->path,
+				     strerror(errno));
 		for (int i = 0; i < 3; i++)
 			interrupt_forget(lock->guards[i]);
 		interrupt_resume(&signals);

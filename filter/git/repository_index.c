@@ -48,6 +48,18 @@ void repository_look_at_blob(git_odb *odb, const git_oid *oid, struct tracked_fi
 
 /* ---- one path's pointers --------------------------------------------------------------------- */
 
+/* libgit2 takes an index that it cannot look at for one that is not there, and so for an empty one:
+ * true if the file has more than that. */
+static bool is_unread(git_index *index, const char *path)
+{
+	enum { EMPTY_SIZE = 32 };
+	struct stat st;
+
+	if (git_index_entrycount(index) > 0)
+		return false;
+	return stat(path, &st) == 0 ? st.st_size > EMPTY_SIZE : errno != ENOENT;
+}
+
 /* The blob of a path in the index as libgit2 reads it. */
 static bool entry_in_index(struct repository *repository, const char *path, git_oid *oid)
 {
@@ -58,7 +70,8 @@ static bool entry_in_index(struct repository *repository, const char *path, git_
 			goto refused;
 	}
 	/* Reads again only if the file has changed. */
-	if (git_index_read(repository->index, 0) < 0)
+	if (git_index_read(repository->index, 0) < 0 ||
+	    is_unread(repository->index, repository->index_path))
 		goto refused;
 	entry = git_index_get_bypath(repository->index, path, 0);
 	if (!entry)
@@ -367,7 +380,7 @@ static enum rewrite rewrite_copy(const struct index_lock *lock, const struct wri
 			     lock->copy, strerror(errno));
 		return REWRITE_FAILED;
 	}
-	if (git_index_open(&index, lock->copy) < 0)
+	if (git_index_open(&index, lock->copy) < 0 || is_unread(index, lock->copy))
 		goto out;
 	if (doubt_young_entries(index, &st) < 0 || update_entries(index, files, count) < 0 ||
 	    git_index_write(index) < 0)

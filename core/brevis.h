@@ -217,6 +217,12 @@ int brevis_archive_piece(const struct brevis_archive *archive, uint64_t i,
 			 struct brevis_piece_info *out, struct brevis_error *err);
 
 /**
+ * Number of the first piece that begins at or after offset in the original, by bisection; the
+ * number of pieces if there is none. Reads nothing.
+ */
+uint64_t brevis_archive_piece_at(const struct brevis_archive *archive, uint64_t offset);
+
+/**
  * Loads the names, types and shapes of the tensors (none for opaque content) and says how many
  * there are. Reads and decodes the pieces of the header when it is called first, and costs nothing
  * after that. Memory: a few times that of the header.
@@ -303,23 +309,39 @@ int brevis_archive_read(const struct brevis_archive *archive, uint64_t offset, u
 			const struct brevis_decode_options *options, brevis_write_fn write,
 			void *ctx, struct brevis_error *err);
 
-/* ---- reading safetensors files -------------------------------------------------------------- */
+/* ---- reading headers ------------------------------------------------------------------------ */
 
-/** The header of a file that is no archive. */
+/** The header of a safetensors file, as it lies there or in an archive: all that it says. */
 struct brevis_header;
 
+/** An entry of __metadata__. The strings are UTF-8, end with NUL, and may hold more of these. */
+struct brevis_metadata_info {
+	const char *key;
+	size_t key_size; /* in bytes, without the final NUL */
+	const char *value;
+	size_t value_size;
+};
+
 /**
- * Reads the header of a file, by the rules by which archives are made. A file that breaks them, or
- * has no header, is no failure: it is BREVIS_LAYOUT_OPAQUE and has no tensors. The source is not
- * used any more afterwards. Memory: a few times that of the header.
+ * Reads the header of a file that is no archive, by the rules by which archives are made. A file
+ * that breaks them, or has no header, is no failure: it is BREVIS_LAYOUT_OPAQUE and has no tensors.
+ * So is one whose header is longer than 8 MiB, or has more than 65,536 entries of metadata: it is
+ * not looked into. The source is not used any more afterwards. Memory: up to three times that of
+ * the header.
  */
 int brevis_header_read(const struct brevis_source *source, struct brevis_header **out,
 		       struct brevis_error *err);
 
+/** The same for what an archive restores; reads and decodes the pieces of the header.
+ * BREVIS_E_FORMAT if the archive says that there is one, and it is none. */
+int brevis_archive_header(const struct brevis_archive *archive, struct brevis_header **out,
+			  struct brevis_error *err);
+
 /** Frees a header and the strings that describe it. */
 void brevis_header_free(struct brevis_header *header);
 
-/** What an archive of the file would say of its layout. */
+/** What an archive of the file says of its layout, if its header is not too large to be read here.
+ */
 enum brevis_layout brevis_header_layout(const struct brevis_header *header);
 
 /** Bytes before the first tensor's data; 0 for opaque content. */
@@ -334,6 +356,20 @@ uint64_t brevis_header_tensors(const struct brevis_header *header);
  */
 int brevis_header_tensor(const struct brevis_header *header, uint64_t i,
 			 struct brevis_tensor_info *out, struct brevis_error *err);
+
+/** The place, from 0, of tensor number i in the order in which the header lists them. */
+uint64_t brevis_header_place(const struct brevis_header *header, uint64_t i);
+
+/** True if tensors have fields beyond dtype, shape and data_offsets, which nothing here tells. */
+bool brevis_header_has_more(const struct brevis_header *header);
+
+/** How many entries __metadata__ has. */
+uint64_t brevis_header_metadata_count(const struct brevis_header *header);
+
+/** Describes entry number i, in the header's order; a key may come twice. The strings live as long
+ * as the header. BREVIS_E_USAGE if there is no such entry. */
+int brevis_header_metadata(const struct brevis_header *header, uint64_t i,
+			   struct brevis_metadata_info *out, struct brevis_error *err);
 
 /* ---- writing archives ----------------------------------------------------------------------- */
 

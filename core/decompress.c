@@ -265,8 +265,8 @@ int brevis_archive_read(const struct brevis_archive *archive, uint64_t offset, u
 		return error_set(err, BREVIS_E_USAGE, "the original has no such bytes");
 	if (!size)
 		return BREVIS_OK;
-	first = archive_piece_at(archive, offset + 1) - 1;
-	end = archive_piece_at(archive, offset + size);
+	first = brevis_archive_piece_at(archive, offset + 1) - 1;
+	end = brevis_archive_piece_at(archive, offset + size);
 	while (archive_is_chained(archive, first))
 		first--;
 	return decompress_pieces(archive, first, end, pool_threads(options ? options->threads : 0),

@@ -5,10 +5,8 @@
 
 #include "core/archive/reader.h"
 #include "core/base/error.h"
+#include "core/header.h"
 #include "core/program/program.h"
-
-/* Bytes of a header that the parser gets at a time, at least. */
-#define HEADER_PART_MIN (16u << 10)
 
 static int check_piece(const struct brevis_archive *archive, uint64_t i, struct brevis_error *err)
 {
@@ -124,96 +122,31 @@ out:
 	return status;
 }
 
-/*
- * Feeds the archive's first pieces to the parser until it has seen the whole header. Pieces of a
- * few bytes are gathered first: the parser's time grows with the number of parts of a name.
- */
-static int parse_header(const struct brevis_archive *archive, struct safetensors_parser *parser,
-			struct brevis_error *err)
-{
-	enum safetensors_state state = SAFETENSORS_MORE;
-	struct buffer text = BUFFER_INIT;
-	struct piece_buffer pb = {0}, before = {0};
-	struct record_decoder decoder = {0};
-	uint64_t i;
-	int status = BREVIS_OK;
-
-	for (i = 0; i < archive->info.pieces && state == SAFETENSORS_MORE && !status; i++) {
-		size_t used;
-
-		piece_buffer_swap(&pb, &before);
-		status = archive_fetch_piece(archive, i, &pb, err);
-		if (!status)
-			status = archive_restore_piece(archive, i, &pb, &before, &decoder, err);
-		if (status)
-			break;
-		buffer_append(&text, pb.raw, pb.raw_size);
-		if (buffer_failed(&text))
-			status = error_nomem(err);
-		else if (text.size < HEADER_PART_MIN && i + 1 < archive->info.pieces)
-			continue;
-		else
-			status = safetensors_parser_feed(parser, text.data, text.size, &used,
-							 &state, err);
-		buffer_clear(&text);
-	}
-	buffer_release(&text);
-	piece_buffer_release(&pb);
-	piece_buffer_release(&before);
-	record_decoder_release(&decoder);
-	if (!status && state == SAFETENSORS_INVALID)
-		return error_set(err, BREVIS_E_FORMAT, "the safetensors header is damaged: %s",
-				 safetensors_reason(parser));
-	if (!status && state == SAFETENSORS_MORE)
-		return error_set(err, BREVIS_E_FORMAT, "the safetensors header is cut short");
-	return status;
-}
-
 int brevis_archive_load_tensors(struct brevis_archive *archive, uint64_t *count,
 				struct brevis_error *err)
 {
-	struct safetensors_parser *parser;
 	int status = BREVIS_OK;
 
-	if (archive->info.layout == BREVIS_LAYOUT_OPAQUE) {
-		*count = 0;
-		return BREVIS_OK;
-	}
-	if (!archive->header) {
-		status = safetensors_parser_new(true, &parser, err);
-		if (status)
-			return status;
-		status = parse_header(archive, parser, err);
-		if (status)
-			safetensors_parser_free(parser);
-		else
-			archive->header = parser;
-	}
+	if (!archive->header)
+		status = header_of_archive(archive, SAFETENSORS_KEEP_NAMES, &archive->header, err);
 	if (!status)
-		*count = safetensors_count(archive->header);
+		*count = brevis_header_tensors(archive->header);
 	return status;
 }
 
 int brevis_archive_tensor(const struct brevis_archive *archive, uint64_t i,
 			  struct brevis_tensor_info *out, struct brevis_error *err)
 {
-	struct safetensors_tensor tensor;
-	uint64_t begin, end, at;
+	uint64_t end, at;
+	int status;
 
-	if (!archive->header || i >= safetensors_count(archive->header))
-		return error_set(err, BREVIS_E_USAGE, "the archive has no such tensor loaded");
-	tensor = safetensors_tensor_at(archive->header, (size_t)i);
-	begin = safetensors_header_size(archive->header) + tensor.extent.begin;
-	end = safetensors_header_size(archive->header) + tensor.extent.end;
-	*out = (struct brevis_tensor_info){
-		.name = tensor.name,
-		.dtype = tensor.dtype,
-		.shape = tensor.shape,
-		.rank = tensor.rank,
-		.offset = begin,
-		.size = end - begin,
-	};
-	for (at = archive_piece_at(archive, begin);
+	if (!archive->header)
+		return error_set(err, BREVIS_E_USAGE, "the archive's tensors are not loaded");
+	status = brevis_header_tensor(archive->header, i, out, err);
+	if (status)
+		return status;
+	end = out->offset + out->size;
+	for (at = brevis_archive_piece_at(archive, out->offset);
 	     at < archive->info.pieces && archive->pieces[at].offset < end; at++)
 		if (!archive->pieces[at].repeats)
 			out->stored_size += archive->records[archive->pieces[at].record].size;

@@ -392,7 +392,7 @@ void brevis_archive_free(struct brevis_archive *archive)
 {
 	if (!archive)
 		return;
-	safetensors_parser_free(archive->header);
+	brevis_header_free(archive->header);
 	codebook_free(archive->codebook);
 	free(archive->records);
 	free(archive->pieces);
@@ -418,7 +418,7 @@ bool archive_is_chained(const struct brevis_archive *archive, uint64_t i)
 	       archive->records[archive->pieces[i].record].head.kind == RECORD_CHAINED;
 }
 
-uint64_t archive_piece_at(const struct brevis_archive *archive, uint64_t offset)
+uint64_t brevis_archive_piece_at(const struct brevis_archive *archive, uint64_t offset)
 {
 	uint64_t low = 0, high = archive->info.pieces;
 

@@ -26,7 +26,7 @@ struct brevis_archive {
 	struct codebook *codebook; /* NULL: it has none */
 	struct record_entry *records;
 	struct piece_entry *pieces;
-	struct safetensors_parser *header; /* once the tensors were loaded */
+	struct brevis_header *header; /* once the tensors were loaded */
 };
 
 /** Reads a whole record into buf, which has room for its size. */
@@ -35,10 +35,6 @@ int archive_read_record(const struct brevis_archive *archive, uint64_t record, v
 
 /** True if piece i, which may be past the last one, needs the bytes of the piece before it. */
 bool archive_is_chained(const struct brevis_archive *archive, uint64_t i);
-
-/** The first piece that begins at or after offset in the original, by bisection; the number of
- * pieces if there is none. */
-uint64_t archive_piece_at(const struct brevis_archive *archive, uint64_t offset);
 
 /** A piece on its way from its record to its bytes. */
 struct piece_buffer {

@@ -8,7 +8,7 @@
 int piece_cutter_init(struct piece_cutter *cutter, struct brevis_error *err)
 {
 	*cutter = (struct piece_cutter){.phase = PIECES_HEADER};
-	return safetensors_parser_new(false, &cutter->parser, err);
+	return safetensors_parser_new(SAFETENSORS_KEEP_EXTENTS, &cutter->parser, err);
 }
 
 void piece_cutter_release(struct piece_cutter *cutter)

@@ -11,11 +11,18 @@ enum { FIELD_DTYPE = 1, FIELD_SHAPE = 2, FIELD_OFFSETS = 4, FIELDS_ALL = 7 };
 /* The library's callbacks return GO_ON, or STOP to end the parse. */
 enum { STOP = 0, GO_ON = 1 };
 
-void header_reader_init(struct header_reader *r, struct tensor_list *list, const bool *name_cut)
+void header_reader_init(struct header_reader *r, struct tensor_list *list,
+			struct metadata_list *metadata, const bool *name_cut)
 {
 	memset(r, 0, sizeof(*r));
 	r->list = list;
+	r->metadata = metadata;
 	r->name_cut = name_cut;
+}
+
+bool header_reader_failed(const struct header_reader *r)
+{
+	return tensor_list_failed(r->list) || (r->metadata && metadata_list_failed(r->metadata));
 }
 
 static int stop(struct header_reader *r, const char *rule)
@@ -34,7 +41,7 @@ static int stop_tensor(struct header_reader *r, const char *rule)
 static int go_to(struct header_reader *r, enum header_place place)
 {
 	r->place = place;
-	return tensor_list_failed(r->list) ? STOP : GO_ON;
+	return header_reader_failed(r) ? STOP : GO_ON;
 }
 
 /* An event that has no business in this place. */
@@ -127,8 +134,11 @@ static int on_string(void *ctx, const unsigned char *text, size_t len)
 	struct header_reader *r = ctx;
 	int dtype;
 
-	if (r->place == HEADER_METADATA)
-		return GO_ON;
+	if (r->place == HEADER_METADATA) {
+		if (r->metadata)
+			metadata_list_value(r->metadata, text, len);
+		return go_to(r, HEADER_METADATA);
+	}
 	if (r->place != HEADER_DTYPE_VALUE)
 		return unknown_scalar(r);
 	dtype = dtype_find(text, len);
@@ -172,6 +182,18 @@ static int begin_tensor(struct header_reader *r, const unsigned char *name, size
 	return go_to(r, HEADER_TENSOR_VALUE);
 }
 
+static int begin_entry(struct header_reader *r, const unsigned char *key, size_t len)
+{
+	if (!r->metadata)
+		return GO_ON;
+	if (metadata_list_is_full(r->metadata)) {
+		r->beyond_limits = true;
+		return stop(r, "__metadata__ has more entries than any model has");
+	}
+	metadata_list_key(r->metadata, key, len);
+	return go_to(r, HEADER_METADATA);
+}
+
 static int begin_metadata(struct header_reader *r)
 {
 	if (r->metadata_seen)
@@ -206,6 +228,7 @@ static int begin_field(struct header_reader *r, const unsigned char *name, size_
 		r->fields_seen |= fields[i].field;
 		return go_to(r, fields[i].place);
 	}
+	r->has_more = true;
 	r->unknown_depth = 0;
 	return go_to(r, HEADER_UNKNOWN);
 }
@@ -218,6 +241,8 @@ static int on_key(void *ctx, const unsigned char *text, size_t len)
 	case HEADER_ROOT:
 		return text_is(text, len, "__metadata__") ? begin_metadata(r)
 							  : begin_tensor(r, text, len);
+	case HEADER_METADATA:
+		return begin_entry(r, text, len);
 	case HEADER_TENSOR:
 		return begin_field(r, text, len);
 	default:

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Makes tensors of the JSON library's events: knows what a safetensors header's object looks like,
- * and the rules that concern one tensor.
+ * Makes tensors and metadata of the JSON library's events: knows what a safetensors header's object
+ * looks like, and the rules that concern one tensor.
  */
 #ifndef CORE_SAFETENSORS_HEADER_READER_H
 #define CORE_SAFETENSORS_HEADER_READER_H
 
+#include "core/safetensors/metadata_list.h"
 #include "core/safetensors/tensor_list.h"
 
 #include <yajl/yajl_parse.h>
@@ -28,8 +29,11 @@ enum header_place {
 
 struct header_reader {
 	struct tensor_list *list;
-	const bool *name_cut;       /* says that the string at hand was shortened */
-	struct brevis_error broken; /* the rule that ended the parse, if any */
+	struct metadata_list *metadata; /* NULL: nobody asks for it */
+	const bool *name_cut;           /* says that the string at hand is a long one */
+	struct brevis_error broken;     /* the rule that ended the parse, if any */
+	bool beyond_limits;             /* ... which is none of the format, but ours */
+	bool has_more;                  /* a tensor has a field that is not ours */
 
 	enum header_place place;
 	unsigned unknown_depth;
@@ -49,6 +53,9 @@ extern const yajl_callbacks header_reader_callbacks;
 
 /** Readies a reader, to be passed to yajl_alloc with header_reader_callbacks. */
 void header_reader_init(struct header_reader *reader, struct tensor_list *list,
-			const bool *name_cut);
+			struct metadata_list *metadata, const bool *name_cut);
+
+/** True if memory was short for what it keeps. */
+bool header_reader_failed(const struct header_reader *reader);
 
 #endif

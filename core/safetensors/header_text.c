@@ -147,7 +147,7 @@ static const char *step(struct header_text *t, uint8_t c)
 	return is_space(c) ? NULL : "header goes on after its JSON object";
 }
 
-/* Drops bytes up to the closing quote, which becomes a part of its own. */
+/* Drops bytes up to the closing quote, which becomes a part of its own; or passes all of them. */
 static const char *skip_string(struct header_text *t, const uint8_t *data, size_t len,
 			       struct header_part *part)
 {
@@ -161,7 +161,8 @@ static const char *skip_string(struct header_text *t, const uint8_t *data, size_
 		t->skipping = t->state != HEADER_TEXT_OUTSIDE;
 	}
 	t->cut = !t->skipping;
-	*part = (struct header_part){t->cut ? i - 1 : i, t->cut ? 1 : 0};
+	*part = t->keep_whole ? (struct header_part){0, i}
+			      : (struct header_part){t->cut ? i - 1 : i, t->cut ? 1 : 0};
 	return broken;
 }
 

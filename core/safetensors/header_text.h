@@ -6,7 +6,8 @@
  *  - only the four kinds of white space that JSON knows;
  *  - one object, from the first byte on, with nothing but white space after it;
  *  - bounded nesting, and bounded tokens: the library collects a token that comes in parts, and
- *    rereads it from its start for every part. Of a longer string it sees only the beginning.
+ *    rereads it from its start for every part. Of a longer string it sees only the beginning,
+ *    unless strings are kept whole: then whoever feeds it sees to it that parts are few.
  * It does not check JSON's grammar.
  */
 #ifndef CORE_SAFETENSORS_HEADER_TEXT_H
@@ -36,12 +37,13 @@ enum header_text_state {
 
 /** Starts as all zeros. */
 struct header_text {
+	bool keep_whole; /* for the caller to set: long strings are passed on, too */
 	enum header_text_state state;
 	unsigned depth;
 	unsigned token_size;
 	unsigned string_size;
 	bool skipping; /* the rest of a string that is too long */
-	bool cut;      /* the string that ends in the last part was shortened */
+	bool cut;      /* the string that ends in the last part is a long one */
 
 	unsigned hex_left;
 	uint32_t code;

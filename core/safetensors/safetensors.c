@@ -26,9 +26,11 @@ struct safetensors_parser {
 	yajl_handle json;
 	struct header_reader reader;
 	struct tensor_list list;
+	struct metadata_list metadata;
+	bool keep_metadata;
 };
 
-int safetensors_parser_new(bool keep_names, struct safetensors_parser **out,
+int safetensors_parser_new(enum safetensors_keep keep, struct safetensors_parser **out,
 			   struct brevis_error *err)
 {
 	struct safetensors_parser *p = calloc(1, sizeof(*p));
@@ -36,8 +38,11 @@ int safetensors_parser_new(bool keep_names, struct safetensors_parser **out,
 	if (!p)
 		return error_nomem(err);
 	p->state = SAFETENSORS_MORE;
-	tensor_list_init(&p->list, keep_names);
-	header_reader_init(&p->reader, &p->list, &p->text.cut);
+	p->keep_metadata = keep == SAFETENSORS_KEEP_METADATA;
+	p->text.keep_whole = p->keep_metadata;
+	tensor_list_init(&p->list, keep != SAFETENSORS_KEEP_EXTENTS);
+	header_reader_init(&p->reader, &p->list, p->keep_metadata ? &p->metadata : NULL,
+			   &p->text.cut);
 	p->json = yajl_alloc(&header_reader_callbacks, NULL, &p->reader);
 	if (!p->json) {
 		safetensors_parser_free(p);
@@ -56,6 +61,7 @@ void safetensors_parser_free(struct safetensors_parser *p)
 	if (p->json)
 		yajl_free(p->json);
 	tensor_list_release(&p->list);
+	metadata_list_release(&p->metadata);
 	free(p);
 }
 
@@ -65,6 +71,13 @@ static void refuse(struct safetensors_parser *p, const char *rule)
 	error_set(&p->broken, BREVIS_E_FORMAT, "%s", rule);
 	p->state = SAFETENSORS_INVALID;
 	tensor_list_release(&p->list);
+	metadata_list_release(&p->metadata);
+}
+
+static void refuse_as_beyond(struct safetensors_parser *p, const char *limit)
+{
+	refuse(p, limit);
+	p->state = SAFETENSORS_BEYOND;
 }
 
 /* Takes what is left of the prefix; checks it once it is whole. */
@@ -86,15 +99,21 @@ static size_t feed_prefix(struct safetensors_parser *p, const uint8_t *data, siz
 		refuse(p, "header length is over 100,000,000 bytes");
 	else if (p->text_size == 0)
 		refuse(p, "header is empty");
+	else if (p->keep_metadata && p->text_size > SAFETENSORS_KEPT_MAX)
+		refuse_as_beyond(p, "header is longer than that of any model");
 	return take;
 }
 
 /* Fails only when memory is short; whatever else stops the parse makes the header invalid. */
 static int json_stopped(struct safetensors_parser *p, struct brevis_error *err)
 {
-	if (tensor_list_failed(&p->list))
+	if (header_reader_failed(&p->reader))
 		return error_nomem(err);
-	refuse(p, p->reader.broken.status ? p->reader.broken.message : "header is not valid JSON");
+	if (p->reader.beyond_limits)
+		refuse_as_beyond(p, p->reader.broken.message);
+	else
+		refuse(p, p->reader.broken.status ? p->reader.broken.message
+						  : "header is not valid JSON");
 	return BREVIS_OK;
 }
 
@@ -161,6 +180,14 @@ int safetensors_parser_feed(struct safetensors_parser *p, const void *data, size
 	return BREVIS_OK;
 }
 
+uint64_t safetensors_wanted(const struct safetensors_parser *p)
+{
+	if (p->state != SAFETENSORS_MORE)
+		return 0;
+	return p->prefix_size < sizeof(p->prefix) ? sizeof(p->prefix) - p->prefix_size
+						  : p->text_left;
+}
+
 const char *safetensors_reason(const struct safetensors_parser *p)
 {
 	return p->broken.message;
@@ -204,4 +231,24 @@ const uint8_t *safetensors_family(const struct safetensors_parser *p)
 struct safetensors_tensor safetensors_tensor_at(const struct safetensors_parser *p, size_t i)
 {
 	return tensor_list_tensor(&p->list, i);
+}
+
+size_t safetensors_place_of(const struct safetensors_parser *p, size_t i)
+{
+	return tensor_list_entry(&p->list, i)->order;
+}
+
+bool safetensors_has_more(const struct safetensors_parser *p)
+{
+	return p->reader.has_more;
+}
+
+size_t safetensors_metadata_count(const struct safetensors_parser *p)
+{
+	return metadata_list_count(&p->metadata);
+}
+
+struct brevis_metadata_info safetensors_metadata_at(const struct safetensors_parser *p, size_t i)
+{
+	return metadata_list_at(&p->metadata, i);
 }

@@ -16,6 +16,9 @@
 /** Bytes before the JSON text. */
 #define SAFETENSORS_PREFIX_SIZE 8
 
+/** The longest header of which everything is kept. Those of the largest models have 2 or 3 MB. */
+#define SAFETENSORS_KEPT_MAX (8u << 20)
+
 /** Width in bits of the machine words that a tensor's bytes are read as: 8, 16, 32 or 64. */
 struct safetensors_extent {
 	uint64_t begin; /* relative to the end of the header */
@@ -34,26 +37,33 @@ struct safetensors_tensor {
 
 struct safetensors_parser;
 
-/**
- * Starts a parser. With keep_names it keeps names, dtypes and shapes for safetensors_tensor_at;
- * without, about 80 bytes for each tensor and 8 for each dimension.
- */
-int safetensors_parser_new(bool keep_names, struct safetensors_parser **out,
+/** What a parser keeps, besides about 80 bytes for each tensor and 8 for each dimension. */
+enum safetensors_keep {
+	SAFETENSORS_KEEP_EXTENTS,
+	SAFETENSORS_KEEP_NAMES,   /* names, for safetensors_tensor_at */
+	SAFETENSORS_KEEP_METADATA /* these and the metadata, whole; of headers that are not huge */
+};
+
+int safetensors_parser_new(enum safetensors_keep keep, struct safetensors_parser **out,
 			   struct brevis_error *err);
 
 enum safetensors_state {
-	SAFETENSORS_MORE,   /* wants more bytes */
-	SAFETENSORS_VALID,  /* the whole header was read, every rule holds */
-	SAFETENSORS_INVALID /* a rule is broken; see safetensors_reason */
+	SAFETENSORS_MORE,    /* wants more bytes */
+	SAFETENSORS_VALID,   /* the whole header was read, every rule holds */
+	SAFETENSORS_INVALID, /* a rule is broken; see safetensors_reason */
+	SAFETENSORS_BEYOND   /* it is more than is kept with the metadata; see safetensors_reason */
 };
 
 /**
  * Feeds the next bytes of a file, from its first byte on. *used says how many belong to the header
  * (prefix and JSON text); the rest is tensor data. Fails only when memory is short; a broken rule
- * is a state. Once VALID or INVALID, nothing more is used.
+ * is a state. But for MORE nothing more is used.
  */
 int safetensors_parser_feed(struct safetensors_parser *parser, const void *data, size_t len,
 			    size_t *used, enum safetensors_state *state, struct brevis_error *err);
+
+/** Bytes that it must see to go on: the rest of the prefix, or then of the text; 0 at the end. */
+uint64_t safetensors_wanted(const struct safetensors_parser *parser);
 
 /** The broken rule, as part of a sentence, e.g. "header is not valid JSON". */
 const char *safetensors_reason(const struct safetensors_parser *parser);
@@ -80,8 +90,20 @@ const uint64_t *safetensors_shape_at(const struct safetensors_parser *parser, si
  */
 const uint8_t *safetensors_family(const struct safetensors_parser *parser);
 
-/** After VALID and with keep_names: tensor i, in the order of the data. Lives with the parser. */
+/** After VALID and with names: tensor i, in the order of the data. Lives with the parser. */
 struct safetensors_tensor safetensors_tensor_at(const struct safetensors_parser *parser, size_t i);
+
+/** After VALID: the place of tensor i in the order of the header. */
+size_t safetensors_place_of(const struct safetensors_parser *parser, size_t i);
+
+/** After VALID: true if a tensor has fields beyond dtype, shape and data_offsets. */
+bool safetensors_has_more(const struct safetensors_parser *parser);
+
+/** After VALID and with the metadata: its number of entries, and entry i, which lives with the
+ * parser. */
+size_t safetensors_metadata_count(const struct safetensors_parser *parser);
+struct brevis_metadata_info safetensors_metadata_at(const struct safetensors_parser *parser,
+						    size_t i);
 
 void safetensors_parser_free(struct safetensors_parser *parser);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "filter/model/model_header.h"
+#include "filter/model/model_metadata.h"
 #include "filter/cli/report.h"
 
 /* Bytes of both that are compared at a time; a multiple of every element's. */
@@ -13,8 +13,9 @@
 /* One side. */
 struct side {
 	struct model_view *view; /* NULL: no file */
-	struct model_header header;
+	struct metadata metadata;
 	const struct brevis_tensor_info **by_name;
+	size_t *listed; /* numbers of tensors, in the order in which the header lists them */
 	size_t count;
 	uint8_t *step;
 };
@@ -40,19 +41,24 @@ static int side_load(struct side *side, struct model_view *view)
 	side->view = view;
 	side->count = view ? model_view_tensors(view) : 0;
 	side->by_name = calloc(side->count + 1, sizeof(*side->by_name));
+	side->listed = calloc(side->count + 1, sizeof(*side->listed));
 	side->step = malloc(STEP);
-	if (!side->by_name || !side->step)
+	if (!side->by_name || !side->listed || !side->step ||
+	    metadata_load(&side->metadata, view ? model_view_header(view) : NULL) != 0)
 		return report_error("out of memory");
-	for (size_t i = 0; i < side->count; i++)
+	for (size_t i = 0; i < side->count; i++) {
 		side->by_name[i] = model_view_tensor(view, i);
+		side->listed[brevis_header_place(model_view_header(view), i)] = i;
+	}
 	qsort(side->by_name, side->count, sizeof(*side->by_name), compare_names);
-	return model_header_load(&side->header, view);
+	return 0;
 }
 
 static void side_release(struct side *side)
 {
-	model_header_release(&side->header);
+	metadata_release(&side->metadata);
 	free(side->by_name);
+	free(side->listed);
 	free(side->step);
 }
 
@@ -94,53 +100,88 @@ static int compare_spans(struct comparison *c, const uint64_t begins[2], uint64_
 
 /* ---- metadata -------------------------------------------------------------------------------- */
 
-/* Tells of the keys of both, which are sorted. Returns true if there is anything to tell. */
-static bool compare_metadata(const struct comparison *c)
+/* Which of the next entries of both comes first: below 0 that of a, above 0 that of b. */
+static int next_entry(const struct metadata *a, size_t i, const struct metadata *b, size_t k)
 {
-	const struct model_header *a = &c->sides[0].header;
-	const struct model_header *b = &c->sides[1].header;
-	bool found = false;
+	if (i == a->count)
+		return 1;
+	return k == b->count ? -1 : metadata_compare_keys(&a->entries[i], &b->entries[k]);
+}
 
-	for (size_t i = 0, k = 0; i < a->metadata_count || k < b->metadata_count;) {
-		const struct header_entry *x = i < a->metadata_count ? &a->metadata[i] : NULL;
-		const struct header_entry *y = k < b->metadata_count ? &b->metadata[k] : NULL;
-		int order = !x ? 1 : !y ? -1 : strcmp(x->key, y->key);
-		struct metadata_change change = {.key = order <= 0 ? x->key : y->key};
+static bool same_value(const struct metadata_entry *a, const struct metadata_entry *b)
+{
+	return a->info.value_size == b->info.value_size &&
+	       memcmp(a->info.value, b->info.value, a->info.value_size) == 0;
+}
 
-		if (order <= 0)
-			change.before = a->metadata[i++].value;
-		if (order >= 0)
-			change.after = b->metadata[k++].value;
-		if (order == 0 && strcmp(change.before, change.after) == 0)
-			continue;
+/* Tells of an entry that differs, or is on one side only: then the other one is NULL. */
+static int tell_metadata(const struct comparison *c, const struct metadata_entry *before,
+			 const struct metadata_entry *after)
+{
+	const struct brevis_metadata_info *either = before ? &before->info : &after->info;
+	char *key = metadata_shown(either->key, either->key_size);
+	char *values[2] = {NULL, NULL};
+	struct metadata_change change;
+	int rc = -1;
+
+	if (before)
+		values[0] = metadata_shown(before->info.value, before->info.value_size);
+	if (after)
+		values[1] = metadata_shown(after->info.value, after->info.value_size);
+	if (key && !values[0] == !before && !values[1] == !after) {
+		change = (struct metadata_change){key, values[0], values[1]};
 		c->taker->metadata(c->taker->ctx, &change);
-		found = true;
+		rc = 0;
 	}
-	return found;
+	free(key);
+	free(values[0]);
+	free(values[1]);
+	return rc == 0 ? 0 : report_error("out of memory");
+}
+
+/* Tells of the entries of both; *found: there is anything to tell. */
+static int compare_metadata(const struct comparison *c, bool *found)
+{
+	const struct metadata *a = &c->sides[0].metadata;
+	const struct metadata *b = &c->sides[1].metadata;
+	int rc = 0;
+
+	*found = false;
+	for (size_t i = 0, k = 0; rc == 0 && (i < a->count || k < b->count);) {
+		int order = next_entry(a, i, b, k);
+		const struct metadata_entry *x = order <= 0 ? &a->entries[i++] : NULL;
+		const struct metadata_entry *y = order >= 0 ? &b->entries[k++] : NULL;
+
+		if (x && y && same_value(x, y))
+			continue;
+		rc = tell_metadata(c, x, y);
+		*found = true;
+	}
+	return rc;
 }
 
 /* True if the keys that are in both come in another order. Both are sorted, so their numbers run in
  * step if, and only if, they do not. */
 static int metadata_is_moved(const struct comparison *c, bool *moved)
 {
-	const struct model_header *a = &c->sides[0].header;
-	const struct model_header *b = &c->sides[1].header;
+	const struct metadata *a = &c->sides[0].metadata;
+	const struct metadata *b = &c->sides[1].metadata;
 	/* For each entry of a, by its number: that of its partner in b, from 1; 0: it has none. */
-	size_t *partners = calloc(a->metadata_count + 1, sizeof(*partners));
+	size_t *partners = calloc(a->count + 1, sizeof(*partners));
 	size_t last = 0;
 
 	*moved = false;
 	if (!partners)
 		return report_error("out of memory");
-	for (size_t i = 0, k = 0; i < a->metadata_count && k < b->metadata_count;) {
-		int order = strcmp(a->metadata[i].key, b->metadata[k].key);
+	for (size_t i = 0, k = 0; i < a->count && k < b->count;) {
+		int order = next_entry(a, i, b, k);
 
 		if (order == 0)
-			partners[a->metadata[i].number] = b->metadata[k].number + 1;
+			partners[a->entries[i].number] = b->entries[k].number + 1;
 		i += order <= 0;
 		k += order >= 0;
 	}
-	for (size_t i = 0; i < a->metadata_count; i++) {
+	for (size_t i = 0; i < a->count; i++) {
 		if (partners[i] && partners[i] < last)
 			*moved = true;
 		if (partners[i])
@@ -157,7 +198,7 @@ typedef const char *(*name_at)(const struct side *side, size_t i);
 
 static const char *listed_name(const struct side *side, size_t i)
 {
-	return side->header.names[i];
+	return model_view_tensor(side->view, side->listed[i])->name;
 }
 
 static const char *data_name(const struct side *side, size_t i)
@@ -214,6 +255,9 @@ static uint64_t data_end(const struct side *side)
 	if (!side->count)
 		return model_view_header_size(side->view);
 	last = model_view_tensor(side->view, side->count - 1);
+	/* An irregular file may end before its last tensor begins. */
+	if (last->offset > model_view_size(side->view))
+		return model_view_size(side->view);
 	return last->offset + model_view_present(side->view, last);
 }
 
@@ -226,27 +270,46 @@ static int compare_rests(struct comparison *c, bool *same)
 	return *same ? compare_spans(c, begins, size, same) : 0;
 }
 
+/* Says whether both headers are the same, byte by byte. */
+static int compare_texts(struct comparison *c, bool *same)
+{
+	const uint64_t begins[2] = {0, 0};
+	uint64_t size = model_view_header_size(c->sides[0].view);
+
+	*same = size == model_view_header_size(c->sides[1].view);
+	return *same ? compare_spans(c, begins, size, same) : 0;
+}
+
+/* What two files that are both there differ in, beside tensors and metadata. *told: that they
+ * differ was told, or will be. */
+static int compare_both(struct comparison *c, struct frame_change *change, bool *told)
+{
+	bool same_rest;
+	bool same_text = true;
+
+	if (metadata_is_moved(c, &change->metadata_order) != 0 || compare_rests(c, &same_rest) != 0)
+		return -1;
+	change->header_order = is_moved(c, listed_name);
+	change->data_order = is_moved(c, data_name);
+	change->rest = !same_rest;
+	*told = *told || change->metadata_order || change->header_order || change->data_order ||
+		!same_tensors(c);
+	if (!*told && compare_texts(c, &same_text) != 0)
+		return -1;
+	change->header_text = !same_text;
+	*told = *told || change->header_text || change->rest;
+	return 0;
+}
+
 static int compare_frames(struct comparison *c)
 {
-	const struct buffer *a = &c->sides[0].header.text;
-	const struct buffer *b = &c->sides[1].header.text;
 	struct frame_change change = {0};
-	bool told = compare_metadata(c);
-	bool same_rest = true;
+	bool told;
 
-	if (c->sides[0].view && c->sides[1].view) {
-		if (metadata_is_moved(c, &change.metadata_order) != 0 ||
-		    compare_rests(c, &same_rest) != 0)
-			return -1;
-		change.header_order = is_moved(c, listed_name);
-		change.data_order = is_moved(c, data_name);
-		change.rest = !same_rest;
-		told = told || change.metadata_order || change.header_order || change.data_order ||
-		       !same_tensors(c);
-		change.header_text = !told && (a->size != b->size ||
-					       (a->size && memcmp(a->data, b->data, a->size) != 0));
-		told = told || change.header_text || change.rest;
-	}
+	if (compare_metadata(c, &told) != 0)
+		return -1;
+	if (c->sides[0].view && c->sides[1].view && compare_both(c, &change, &told) != 0)
+		return -1;
 	c->taker->frame(c->taker->ctx, &change);
 	c->out->same = c->out->same && !told;
 	return 0;

@@ -21,7 +21,8 @@ struct merge_item {
 	const char *dtype; /* NULL for metadata */
 	const uint64_t *shape;
 	size_t rank;
-	uint64_t size; /* of its data in bytes */
+	const char *value; /* of metadata: size bytes */
+	uint64_t size;     /* of its data in bytes */
 	uint8_t sha256[BREVIS_SHA256_SIZE];
 };
 

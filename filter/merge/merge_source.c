@@ -6,25 +6,16 @@
 
 #include "filter/cli/report.h"
 
-/* Lists the tensors, as yet without their hashes. Returns -1 when memory is short. */
-static int list_tensors(struct merge_source *s)
+/* Lists what the header says; tensors are as yet without their hashes. Returns -1 when memory is
+ * short. */
+static int list_all(struct merge_source *s)
 {
-	size_t count = model_view_tensors(s->view);
+	const struct brevis_header *header = model_view_header(s->view);
 
-	s->tensors.items = calloc(count + 1, sizeof(*s->tensors.items));
-	if (!s->tensors.items)
+	if (merge_header_tensors(header, &s->tensors) != 0 ||
+	    merge_header_metadata(header, &s->metadata) != 0)
 		return -1;
-	for (size_t i = 0; i < count; i++) {
-		const struct brevis_tensor_info *info = model_view_tensor(s->view, i);
-
-		s->tensors.items[i] = (struct merge_item){.name = info->name,
-							  .dtype = info->dtype,
-							  .shape = info->shape,
-							  .rank = info->rank,
-							  .size = info->size};
-	}
-	s->tensors.count = count;
-	return 0;
+	return merge_header_is_plain(header, &s->is_plain);
 }
 
 /* ---- reading all of it ---------------------------------------------------------------------- */
@@ -59,21 +50,14 @@ static int step(struct pass *pass)
 	return 0;
 }
 
-static int take_header(struct pass *pass, const uint8_t *data, size_t len)
-{
-	brevis_sha256_update(pass->header_sha, data, len);
-	pass->header_left -= len;
-	return merge_header_write(pass->source->header, data, len);
-}
-
 static int take(void *ctx, const void *data, size_t len)
 {
 	struct pass *pass = ctx;
 	const uint8_t *at = data;
 	size_t n = len < pass->header_left ? len : (size_t)pass->header_left;
 
-	if (n && take_header(pass, at, n) != 0)
-		return -1;
+	brevis_sha256_update(pass->header_sha, at, n);
+	pass->header_left -= n;
 	for (at += n, len -= n; len; at += n, len -= n) {
 		if (step(pass) != 0 || pass->left == 0)
 			return -1;
@@ -89,16 +73,14 @@ static int read_all(struct merge_source *s, struct workspace *ws, const char *pa
 	struct pass pass = {.source = s, .header_left = s->header_size};
 	int result = -1;
 
-	s->header = merge_header_new();
 	pass.header_sha = brevis_sha256_new();
-	if (!s->header || !pass.header_sha) {
+	if (!pass.header_sha) {
 		report_error("%s: out of memory", path);
 		goto out;
 	}
 	if (merge_side_restore(ws, path, s->side, take, &pass) != 0)
 		goto out;
-	if (pass.header_left || step(&pass) != 0 || pass.tensor != s->tensors.count ||
-	    merge_header_finish(s->header) != 0) {
+	if (pass.header_left || step(&pass) != 0 || pass.tensor != s->tensors.count) {
 		report_error("%s: %s changed while it was read, or memory is short; merge again",
 			     path, s->side->title);
 		goto out;
@@ -127,15 +109,15 @@ int merge_source_open(struct merge_source *source, struct workspace *ws, const c
 	if (!source->is_regular)
 		return 0;
 	source->header_size = model_view_header_size(source->view);
-	if (list_tensors(source) != 0)
+	if (list_all(source) != 0)
 		return report_error("%s: out of memory", path);
 	return read_all(source, ws, path);
 }
 
 void merge_source_release(struct merge_source *source)
 {
-	merge_header_free(source->header);
 	free(source->tensors.items);
+	free(source->metadata.items);
 	model_view_free(source->view);
 	memset(source, 0, sizeof(*source));
 }

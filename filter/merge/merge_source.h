@@ -14,8 +14,9 @@ struct merge_source {
 	bool is_regular; /* exactly a safetensors file; an empty base counts as one of no tensors */
 	uint64_t header_size;
 	uint8_t header_sha256[BREVIS_SHA256_SIZE];
-	struct merge_header *header;
+	bool is_plain;             /* merge_header_is_plain */
 	struct merge_list tensors; /* in the order of the data, which follow each other */
+	struct merge_list metadata;
 };
 
 /**

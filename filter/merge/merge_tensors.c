@@ -14,9 +14,6 @@
 #include "filter/cli/report.h"
 #include "filter/stream.h"
 
-/* The format's own limit, prefix not counted. */
-#define HEADER_MAX 100000000u
-
 struct tensor_merge {
 	struct workspace *ws;
 	const char *path;
@@ -51,8 +48,7 @@ static enum merge_result read_versions(struct tensor_merge *m,
 			return MERGE_CONFLICT;
 		}
 		m->tensor_lists[v] = source->tensors;
-		if (source->header)
-			m->metadata_lists[v] = *merge_header_metadata(source->header);
+		m->metadata_lists[v] = source->metadata;
 	}
 	return MERGE_DONE;
 }
@@ -117,8 +113,7 @@ static enum merge_result choose_header(struct tensor_merge *m, enum merge_versio
 	if ((!ours_changed || !theirs_changed || same_header(m, MERGE_OURS, MERGE_THEIRS)) &&
 	    fits(m, *version))
 		return MERGE_DONE;
-	if (!merge_header_is_plain(m->sources[MERGE_OURS].header) ||
-	    !merge_header_is_plain(m->sources[MERGE_THEIRS].header)) {
+	if (!m->sources[MERGE_OURS].is_plain || !m->sources[MERGE_THEIRS].is_plain) {
 		snprintf(m->out->why, sizeof(m->out->why),
 			 "both sides changed the header, which has fields of its own");
 		return MERGE_CONFLICT;
@@ -182,14 +177,17 @@ static enum merge_result make_header(struct tensor_merge *m, struct buffer *head
 				       stream_keep, header) == 0
 			       ? MERGE_DONE
 			       : MERGE_FAILED;
-	if (merge_header_compose(&m->tensors, m->tensor_lists, &m->metadata, m->metadata_lists,
-				 header) != 0)
-		return fail_nomem(m);
-	if (header->size - MERGE_HEADER_PREFIX <= HEADER_MAX)
+	switch (merge_header_compose(&m->tensors, m->tensor_lists, &m->metadata, m->metadata_lists,
+				     header)) {
+	case MERGE_COMPOSED:
 		return MERGE_DONE;
-	snprintf(m->out->why, sizeof(m->out->why), "the merged header would be over %u bytes",
-		 HEADER_MAX);
-	return MERGE_CONFLICT;
+	case MERGE_TOO_LARGE:
+		snprintf(m->out->why, sizeof(m->out->why),
+			 "the merged header would be larger than that of any model");
+		return MERGE_CONFLICT;
+	default:
+		return fail_nomem(m);
+	}
 }
 
 static int write_file(const struct tensor_merge *m, struct cleaning *cleaning,

@@ -3,10 +3,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/digest.h"
-#include "filter/model/model_header.h"
+#include "filter/model/model_metadata.h"
 #include "filter/cli/report.h"
 #include "filter/cli/text.h"
 
@@ -20,19 +21,16 @@ static int add(void *ctx, const void *data, size_t len)
 	return 0;
 }
 
-/* XXH3-64 of the tensor's bytes: what its archive says, else computed. */
-static int checksum(struct model_view *view, const struct brevis_tensor_info *tensor, uint64_t *out)
+/* XXH3-64 of size bytes at offset. */
+static int checksum_of(struct model_view *view, uint64_t offset, uint64_t size, uint64_t *out)
 {
-	struct checksum64_stream *stream;
+	struct checksum64_stream *stream = checksum64_stream_new();
 	int rc;
 
-	if (model_view_checksum(view, tensor, out))
-		return 0;
-	stream = checksum64_stream_new();
 	if (!stream)
 		return report_error("out of memory");
 	checksum64_stream_begin(stream);
-	rc = model_view_read(view, tensor->offset, model_view_present(view, tensor), add, stream);
+	rc = model_view_read(view, offset, size, add, stream);
 	*out = checksum64_stream_end(stream);
 	checksum64_stream_free(stream);
 	return rc;
@@ -42,7 +40,9 @@ static int print_tensor(struct model_view *view, const struct brevis_tensor_info
 {
 	uint64_t sum;
 
-	if (checksum(view, tensor, &sum) != 0)
+	/* What its archive says, else computed. */
+	if (!model_view_checksum(view, tensor, &sum) &&
+	    checksum_of(view, tensor->offset, model_view_present(view, tensor), &sum) != 0)
 		return -1;
 	print_path(stdout, tensor->name);
 	printf("  %s [", tensor->dtype);
@@ -52,22 +52,53 @@ static int print_tensor(struct model_view *view, const struct brevis_tensor_info
 	return 0;
 }
 
+static int print_string(const char *text, size_t size)
+{
+	char *shown = metadata_shown(text, size);
+
+	if (!shown)
+		return report_error("out of memory");
+	putchar('"');
+	print_path(stdout, shown);
+	putchar('"');
+	free(shown);
+	return 0;
+}
+
+static int print_metadata(const struct metadata *metadata)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < metadata->count && rc == 0; i++) {
+		const struct brevis_metadata_info *info = &metadata->entries[i].info;
+
+		fputs("metadata ", stdout);
+		rc = print_string(info->key, info->key_size);
+		fputs(": ", stdout);
+		if (rc == 0)
+			rc = print_string(info->value, info->value_size);
+		putchar('\n');
+	}
+	return rc;
+}
+
 static int print_header(struct model_view *view)
 {
-	struct model_header header;
-	int rc = model_header_load(&header, view);
+	struct metadata metadata;
+	uint64_t sum = 0;
+	int rc = metadata_load(&metadata, model_view_header(view));
 
-	if (rc == 0)
+	if (rc != 0)
+		report_error("%s: out of memory", model_view_label(view));
+	else
+		rc = checksum_of(view, MODEL_PREFIX, model_view_header_size(view) - MODEL_PREFIX,
+				 &sum);
+	if (rc == 0) {
 		printf(SAFETENSORS "%" PRIu64 " bytes, header xxh3:%016" PRIx64 "\n",
-		       model_view_size(view), checksum64(header.text.data, header.text.size));
-	for (size_t i = 0; i < header.metadata_count && rc == 0; i++) {
-		fputs("metadata \"", stdout);
-		print_path(stdout, header.metadata[i].key);
-		fputs("\": \"", stdout);
-		print_path(stdout, header.metadata[i].value);
-		puts("\"");
+		       model_view_size(view), sum);
+		rc = print_metadata(&metadata);
 	}
-	model_header_release(&header);
+	metadata_release(&metadata);
 	return rc;
 }
 

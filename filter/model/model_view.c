@@ -8,21 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/bytes.h"
 #include "filter/model/model_source.h"
 #include "filter/cli/report.h"
 #include "filter/stream.h"
 
-#define PREFIX_SIZE 8 /* of a header: the length of its text */
-
 struct model_view {
 	const struct workspace *ws;
 	struct model_source source;
-	struct brevis_archive *archive; /* one of both, unless it is opaque or not here */
-	struct brevis_header *header;
-	enum brevis_layout layout;
+	struct brevis_archive *archive; /* NULL: it is no archive */
+	struct brevis_header *header;   /* NULL: it is not here */
 	uint64_t size;
-	uint64_t header_size;
 	char sha256[OID_HEX_SIZE + 1]; /* once it was computed */
 	struct brevis_tensor_info *tensors;
 	size_t count;
@@ -62,50 +57,16 @@ static int fail(const struct model_view *view, const struct brevis_error *err)
 
 static int load_tensors(struct model_view *view, struct brevis_error *err)
 {
-	uint64_t count = 0;
 	int status = BREVIS_OK;
 
-	if (view->archive)
-		status = brevis_archive_load_tensors(view->archive, &count, err);
-	else
-		count = brevis_header_tensors(view->header);
-	if (status != BREVIS_OK)
-		return status;
-	view->tensors = calloc((size_t)count + 1, sizeof(*view->tensors));
+	view->count = (size_t)brevis_header_tensors(view->header);
+	view->tensors = calloc(view->count + 1, sizeof(*view->tensors));
 	if (!view->tensors) {
 		*err = (struct brevis_error){BREVIS_E_NOMEM, "out of memory"};
 		return BREVIS_E_NOMEM;
 	}
-	view->count = (size_t)count;
 	for (size_t i = 0; i < view->count && status == BREVIS_OK; i++)
-		status = view->archive
-				 ? brevis_archive_tensor(view->archive, i, &view->tensors[i], err)
-				 : brevis_header_tensor(view->header, i, &view->tensors[i], err);
-	return status;
-}
-
-static int store_prefix(void *ctx, const void *data, size_t len)
-{
-	memcpy(ctx, data, len);
-	return 0;
-}
-
-/* The data of the first tensor begins behind the header. Where there is none its length says so. */
-static int measure_header(struct model_view *view, struct brevis_error *err)
-{
-	const struct brevis_decode_options options = {.threads = 1};
-	uint8_t prefix[PREFIX_SIZE];
-	int status;
-
-	if (view->header || view->count) {
-		view->header_size =
-			view->header ? brevis_header_size(view->header) : view->tensors[0].offset;
-		return BREVIS_OK;
-	}
-	status = brevis_archive_read(view->archive, 0, sizeof(prefix), &options, store_prefix,
-				     prefix, err);
-	if (status == BREVIS_OK)
-		view->header_size = PREFIX_SIZE + load_le64(prefix);
+		status = brevis_header_tensor(view->header, i, &view->tensors[i], err);
 	return status;
 }
 
@@ -120,17 +81,11 @@ static int look_inside(struct model_view *view, struct brevis_error *err)
 		if (status != BREVIS_OK)
 			return status;
 		view->size = brevis_archive_info(view->archive)->original_size;
-		view->layout = brevis_archive_info(view->archive)->layout;
+		status = brevis_archive_header(view->archive, &view->header, err);
 	} else {
 		status = brevis_header_read(source, &view->header, err);
-		if (status != BREVIS_OK)
-			return status;
-		view->layout = brevis_header_layout(view->header);
 	}
-	status = load_tensors(view, err);
-	if (status == BREVIS_OK && view->layout != BREVIS_LAYOUT_OPAQUE)
-		status = measure_header(view, err);
-	return status;
+	return status == BREVIS_OK ? load_tensors(view, err) : status;
 }
 
 static struct model_view *view_new(const struct workspace *ws)
@@ -232,7 +187,7 @@ int model_view_report_missing(const struct model_view *view)
 
 enum brevis_layout model_view_layout(const struct model_view *view)
 {
-	return view->layout;
+	return view->header ? brevis_header_layout(view->header) : BREVIS_LAYOUT_OPAQUE;
 }
 
 uint64_t model_view_size(const struct model_view *view)
@@ -286,24 +241,6 @@ uint64_t model_view_present(const struct model_view *view, const struct brevis_t
 
 /* ---- checksums of an archive ----------------------------------------------------------------- */
 
-/* The first piece that begins at or after offset, by bisection. */
-static uint64_t piece_at(const struct brevis_archive *archive, uint64_t offset,
-			 struct brevis_piece_info *piece)
-{
-	uint64_t low = 0, high = brevis_archive_info(archive)->pieces;
-
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		brevis_archive_piece(archive, middle, piece, NULL);
-		if (piece->offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* Goes through the pieces that lie side by side in both: the same checksums at the same places. */
 bool model_view_same_tensor(const struct model_view *a, const struct brevis_tensor_info *of_a,
 			    const struct model_view *b, const struct brevis_tensor_info *of_b)
@@ -314,8 +251,8 @@ bool model_view_same_tensor(const struct model_view *a, const struct brevis_tens
 
 	if (!a->archive || !b->archive || size != model_view_present(b, of_b))
 		return false;
-	i = piece_at(a->archive, of_a->offset, &x);
-	j = piece_at(b->archive, of_b->offset, &y);
+	i = brevis_archive_piece_at(a->archive, of_a->offset);
+	j = brevis_archive_piece_at(b->archive, of_b->offset);
 	for (; at < size; at += x.size) {
 		if (brevis_archive_piece(a->archive, i++, &x, NULL) != BREVIS_OK ||
 		    brevis_archive_piece(b->archive, j++, &y, NULL) != BREVIS_OK)
@@ -336,7 +273,7 @@ bool model_view_checksum(const struct model_view *view, const struct brevis_tens
 
 	if (!view->archive || !size)
 		return false;
-	i = piece_at(view->archive, tensor->offset, &piece);
+	i = brevis_archive_piece_at(view->archive, tensor->offset);
 	if (brevis_archive_piece(view->archive, i, &piece, NULL) != BREVIS_OK ||
 	    piece.offset != tensor->offset || piece.size != size)
 		return false;
@@ -399,7 +336,7 @@ static int load_piece(struct model_view *view, uint64_t offset)
 	const struct brevis_decode_options options = {.threads = 1};
 	struct brevis_error err = {BREVIS_E_USAGE, "the original has no such bytes"};
 	struct brevis_piece_info piece = {0};
-	uint64_t i = piece_at(view->archive, offset + 1, &piece);
+	uint64_t i = brevis_archive_piece_at(view->archive, offset + 1);
 	int status = BREVIS_E_USAGE;
 
 	if (i)
@@ -446,17 +383,12 @@ int model_view_read_at(struct model_view *view, void *buf, size_t len, uint64_t 
 
 /* ---- its header ------------------------------------------------------------------------------ */
 
-uint64_t model_view_header_size(const struct model_view *view)
+const struct brevis_header *model_view_header(const struct model_view *view)
 {
-	return view->header_size;
+	return view->header;
 }
 
-int model_view_header_text(struct model_view *view, struct buffer *text)
+uint64_t model_view_header_size(const struct model_view *view)
 {
-	if (view->header_size <= PREFIX_SIZE)
-		return 0;
-	if (model_view_read(view, PREFIX_SIZE, view->header_size - PREFIX_SIZE, stream_keep, text) <
-	    0)
-		return -1;
-	return buffer_failed(text) ? report_error("%s: out of memory", view->source.label) : 0;
+	return view->header ? brevis_header_size(view->header) : 0;
 }

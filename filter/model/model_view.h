@@ -13,6 +13,9 @@
 
 struct model_view;
 
+/** Bytes before a header's text: its length. */
+#define MODEL_PREFIX 8
+
 /**
  * Opens a file: one that is a pointer stands for its object, an archive for what it restores. label
  * names it in messages and is copied; NULL: the file's name. ws may have no repository and must
@@ -46,7 +49,8 @@ bool model_view_is_here(const struct model_view *view);
 /** Reports that it is not here, and what brings it. Returns -1. */
 int model_view_report_missing(const struct model_view *view);
 
-/** Opaque content has size and SHA-256, and no header or tensors. */
+/** Opaque content has size and SHA-256, and no header or tensors. A header that is larger than any
+ * model's (brevis_header_read) counts as none: such content is opaque, too. */
 enum brevis_layout model_view_layout(const struct model_view *view);
 uint64_t model_view_size(const struct model_view *view);
 
@@ -60,8 +64,8 @@ bool model_view_is_promised(const struct model_view *view);
 /** Bytes of the header, with the 8 that say its length; 0 for opaque content. */
 uint64_t model_view_header_size(const struct model_view *view);
 
-/** Appends the header's JSON text, at most 100 MB. Reports and returns -1 on failure. */
-int model_view_header_text(struct model_view *view, struct buffer *text);
+/** What the header says; NULL if the content is not here. Lives with the view. */
+const struct brevis_header *model_view_header(const struct model_view *view);
 
 size_t model_view_tensors(const struct model_view *view);
 

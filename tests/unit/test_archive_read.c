@@ -231,10 +231,116 @@ static void test_header_of_file(void **state)
 			assert_int_equal(brevis_header_size(header), 8 + load_le64(original.data));
 		assert_same_tensors(header, archive);
 		brevis_header_free(header);
+		assert_int_equal(brevis_archive_header(archive, &header, NULL), BREVIS_OK);
+		assert_int_equal(brevis_header_layout(header), archive->info.layout);
+		assert_same_tensors(header, archive);
+		brevis_header_free(header);
 		brevis_archive_free(archive);
 		buffer_release(&memory);
 		buffer_release(&original);
 	}
+}
+
+/* A file of this text behind its length, and its header. */
+static struct brevis_header *header_of(struct buffer *file, const void *text, size_t len)
+{
+	struct brevis_header *header = NULL;
+	struct brevis_source source;
+
+	buffer_clear(file);
+	buffer_le64(file, len);
+	buffer_append(file, text, len);
+	source = memory_source(file);
+	assert_int_equal(brevis_header_read(&source, &header, NULL), BREVIS_OK);
+	return header;
+}
+
+#define FIELDS "\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":"
+
+static void test_header_tells_all(void **state)
+{
+	static const char text[] =
+		"{\"__metadata__\":{\"k\":\"a\\u0000b\",\"\":\"\",\"k\":\"\xc3\xa9\\n\"},"
+		"\"y\":{" FIELDS "[1,2]},\"x\":{" FIELDS "[0,1]}}";
+	static const char more[] = "{\"x\":{" FIELDS "[0,1],\"z\":[{}]}}";
+	struct brevis_metadata_info entry;
+	struct buffer file = BUFFER_INIT;
+	struct brevis_header *header = header_of(&file, text, strlen(text));
+
+	(void)state;
+	assert_int_equal(brevis_header_layout(header), BREVIS_LAYOUT_IRREGULAR);
+	assert_int_equal(brevis_header_place(header, 0), 1);
+	assert_int_equal(brevis_header_place(header, 1), 0);
+	assert_false(brevis_header_has_more(header));
+	assert_int_equal(brevis_header_metadata_count(header), 3);
+	assert_int_equal(brevis_header_metadata(header, 0, &entry, NULL), BREVIS_OK);
+	assert_string_equal(entry.key, "k");
+	assert_int_equal(entry.value_size, 3);
+	assert_memory_equal(entry.value, "a\0b", 4);
+	assert_int_equal(brevis_header_metadata(header, 1, &entry, NULL), BREVIS_OK);
+	assert_int_equal(entry.key_size + entry.value_size, 0);
+	assert_int_equal(brevis_header_metadata(header, 2, &entry, NULL), BREVIS_OK);
+	assert_string_equal(entry.value, "\xc3\xa9\n");
+	assert_int_equal(brevis_header_metadata(header, 3, &entry, NULL), BREVIS_E_USAGE);
+	brevis_header_free(header);
+	header = header_of(&file, more, strlen(more));
+	assert_true(brevis_header_has_more(header));
+	assert_int_equal(brevis_header_metadata_count(header), 0);
+	brevis_header_free(header);
+	header = header_of(&file, "[]", 2);
+	assert_false(brevis_header_has_more(header));
+	assert_int_equal(brevis_header_metadata_count(header), 0);
+	assert_int_equal(brevis_header_place(header, 0), 0);
+	brevis_header_free(header);
+	buffer_release(&file);
+}
+
+/* A header whose metadata are so many empty entries, and one of a value of so many bytes. */
+static struct brevis_header *metadata_of(struct buffer *file, size_t entries, size_t value)
+{
+	struct brevis_header *header;
+	struct buffer text = BUFFER_INIT;
+	size_t i;
+
+	buffer_append(&text, "{\"__metadata__\":{", 17);
+	for (i = 0; i < entries; i++)
+		buffer_append(&text, "\"\":\"\",", 6);
+	buffer_append(&text, "\"\":\"", 4);
+	memset(buffer_extend(&text, value), 'v', value);
+	buffer_append(&text, "\"}}", 3);
+	header = header_of(file, text.data, text.size);
+	buffer_release(&text);
+	return header;
+}
+
+/* Strings of any length are whole; beyond what any model has, a header is not looked into. */
+static void test_header_limits(void **state)
+{
+	static const size_t sizes[] = {0, 65535, 65536, 65537, 1 << 20, (8 << 20) - 30};
+	struct brevis_metadata_info entry;
+	struct buffer file = BUFFER_INIT;
+	struct brevis_header *header;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		header = metadata_of(&file, 1, sizes[i]);
+		assert_int_equal(brevis_header_layout(header), BREVIS_LAYOUT_SAFETENSORS);
+		assert_int_equal(brevis_header_metadata(header, 1, &entry, NULL), BREVIS_OK);
+		assert_int_equal(entry.value_size, sizes[i]);
+		assert_int_equal(strspn(entry.value, "v"), entry.value_size);
+		brevis_header_free(header);
+	}
+	header = metadata_of(&file, 1, (8 << 20) - 29);
+	assert_int_equal(brevis_header_layout(header), BREVIS_LAYOUT_OPAQUE);
+	brevis_header_free(header);
+	header = metadata_of(&file, 65535, 1);
+	assert_int_equal(brevis_header_metadata_count(header), 65536);
+	brevis_header_free(header);
+	header = metadata_of(&file, 65536, 1);
+	assert_int_equal(brevis_header_layout(header), BREVIS_LAYOUT_OPAQUE);
+	brevis_header_free(header);
+	buffer_release(&file);
 }
 
 static int refuse_read(void *ctx, void *buf, size_t len, uint64_t offset)
@@ -262,9 +368,11 @@ static void test_header_unreadable(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_every_span),     TEST(test_beyond_the_end),    TEST(test_large_pieces),
-		TEST(test_damaged_record), TEST(test_failing_write),     TEST(test_piece_checksums),
-		TEST(test_header_of_file), TEST(test_header_unreadable),
+		TEST(test_every_span),       TEST(test_beyond_the_end),
+		TEST(test_large_pieces),     TEST(test_damaged_record),
+		TEST(test_failing_write),    TEST(test_piece_checksums),
+		TEST(test_header_of_file),   TEST(test_header_unreadable),
+		TEST(test_header_tells_all), TEST(test_header_limits),
 	};
 
 	seed_init("test_archive_read");

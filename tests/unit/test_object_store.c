@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "filter/objects/judgement.h"
 #include "filter/stream.h"
 
 /* In place of the library's: they count, and do the same. */
@@ -116,7 +117,6 @@ static void test_place(void **state)
 	struct fixture *f = *state;
 	struct pointer pointer = {.oid = OID, .size = 5};
 	struct object_file file;
-	uint64_t size = 0;
 	struct stat st;
 	char bytes[5];
 	char *path;
@@ -139,13 +139,58 @@ static void test_place(void **state)
 	assert_false(file.is_archive);
 	object_file_close(&file);
 	assert_int_not_equal(file.failure, 0);
-	assert_false(object_store_is_cut(f->store, &pointer, &size));
 	pointer.size = 6;
 	assert_false(object_store_has(f->store, &pointer));
-	assert_true(object_store_is_cut(f->store, &pointer, &size));
-	assert_int_equal(size, 5);
 	pointer.size = 0;
 	assert_true(object_store_has(f->store, &pointer));
+}
+
+/* Says what judging all of an object comes to. */
+static const char *judged(const struct fixture *f, const char *oid, uint64_t size)
+{
+	static char text[JUDGEMENT_TEXT];
+	struct progress progress = {.is_shown = false};
+	struct pointer pointer = {.size = size};
+	struct judgement judgement;
+
+	memcpy(pointer.oid, oid, sizeof(pointer.oid));
+	object_judge_stored(f->store, &pointer, 1, &progress, &judgement);
+	if (judgement.verdict == VERDICT_GOOD)
+		return judgement.is_archive ? "an archive" : "an original";
+	return judgement_text(&judgement, &pointer, text);
+}
+
+static void test_judgement(void **state)
+{
+	static const char hello[] =
+		"2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+	struct fixture *f = *state;
+	struct pointer pointer = {.oid = OID, .size = 6};
+	struct judgement look;
+	char *path = object_store_path(f->store, OID);
+
+	assert_string_equal(judged(f, OID, 5), "object 0123456789ab (5 bytes) is not here");
+	place(f, OID, "hello", 5);
+	assert_string_equal(judged(f, OID, 5),
+			    "object 0123456789ab is damaged: its SHA-256 is not its name");
+	assert_string_equal(judged(f, OID, 6),
+			    "object 0123456789ab is damaged: wrong size, 5 bytes instead of 6");
+	/* Without a look at its bytes only the size tells. */
+	object_look(f->store, &pointer, &look);
+	assert_int_equal(look.verdict, VERDICT_DAMAGED);
+	pointer.size = 5;
+	object_look(f->store, &pointer, &look);
+	assert_int_equal(look.verdict, VERDICT_GOOD);
+	place(f, hello, "hello", 5);
+	assert_string_equal(judged(f, hello, 5), "an original");
+	assert_string_equal(judged(f, hello, 6),
+			    "object 2cf24dba5fb0 is not what its pointer says: wrong size, 5 bytes "
+			    "instead of 6");
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkdir(path, 0777), 0);
+	assert_string_equal(judged(f, OID, 5),
+			    "object 0123456789ab cannot be read: Is a directory");
+	free(path);
 }
 
 /* git-lfs hard-links objects: a file is never changed in place, another takes its name. So one that
@@ -382,6 +427,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_path, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_place, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_judgement, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_immutable, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_sync, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_abandoned, set_up, tear_down),

@@ -77,7 +77,6 @@ static int guard_begin(struct migrate *m, struct guard_copy *g)
 {
 	int rc;
 
-	*g = (struct guard_copy){.slot = -1, .add = m->options->to == MIGRATE_BREVIS};
 	g->edit.path = strdup(GUARD_FILE);
 	if (!g->edit.path || proposal_scratch(m->proposal, &g->path) < 0)
 		return report_error("cannot make a temporary file in %s/tmp: %s; make that a "
@@ -311,12 +310,13 @@ static int change_everywhere(struct migrate *m, struct guard_copy *guard)
 
 int migrate_lines(struct migrate *m)
 {
-	struct guard_copy guard;
-	int rc = guard_begin(m, &guard);
+	struct guard_copy guard = {.slot = -1, .add = m->options->to == MIGRATE_BREVIS};
+	bool guarded = !m->options->no_guard;
+	int rc = guarded ? guard_begin(m, &guard) : 0;
 
 	if (rc == 0)
 		rc = m->options->count ? change_here(m, &guard) : change_everywhere(m, &guard);
-	if (rc == 0)
+	if (rc == 0 && guarded)
 		rc = guard_finish(m, &guard);
 	guard_end(&guard);
 	return rc < 0 ? rc : proposal_apply(m->proposal);

@@ -313,6 +313,16 @@ in_dir no run without_filter git brevis migrate import
 exits 128 'without the filter'
 one_line 'is refused, too' 'git brevis install'
 unchanged 'at the end' no
+printf '[lfs]\n\turl = https://lfs.example.org\n' >no/.lfsconfig
+refuses 'a .lfsconfig that nobody committed' .lfsconfig differs
+must cp -a no guardless
+in_dir guardless run git brevis migrate import --no-guard
+exits 0 'which --no-guard leaves alone'
+is 'as it was' "$(cat guardless/.lfsconfig; git -C guardless status --porcelain)" "$(
+	cat no/.lfsconfig
+	echo '?? .lfsconfig')"
+is 'and the files have moved' "$(git -C guardless log -1 --format=%s)" 'Keep 2 files as brevis archives'
+must rm no/.lfsconfig
 
 # Lines for many files: what git-lfs is told of them has to fit into an argument of git.
 must git init -q many

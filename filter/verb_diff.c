@@ -159,18 +159,21 @@ static int take_changed(void *ctx, const struct changed_file *changed)
 
 /* ---- the verb -------------------------------------------------------------------------------- */
 
-static int run(struct diff *d, bool pair, char **words, const char *const *arguments)
+static int run(struct diff *d, bool json, bool pair, char **words, const char *const *arguments)
 {
 	int rc;
 
-	if (d->json)
+	if (json) {
+		d->json = json_begin();
+		if (!d->json)
+			return -1;
 		json_open(d->json, NULL, '[');
+	}
 	rc = pair ? diff_pair(d, words) : diff_each_changed(arguments, take_changed, d);
 	if (!d->json)
 		return rc;
 	json_close(d->json);
-	if (json_end(d->json) != 0)
-		rc = report_error("out of memory");
+	rc = json_end(d->json, rc);
 	putchar('\n');
 	return rc;
 }
@@ -233,13 +236,12 @@ int verb_diff(const struct command *self, int argc, char **argv)
 	pair = argc == 2 && dashes == words && !cached &&
 	       (!ws.repository || (is_content(&ws, argv[0]) && is_content(&ws, argv[1])));
 	arguments = make_arguments(cached, argv, (size_t)argc, paths, dashes < words);
-	d.json = json && arguments ? json_begin(stdout) : NULL;
-	if (!arguments || (json && !d.json))
+	if (!arguments)
 		rc = report_error("out of memory");
 	else if (!pair && !ws.repository)
 		rc = report_error("there is no repository here; name two files that are there");
 	else
-		rc = run(&d, pair, argv, arguments);
+		rc = run(&d, json, pair, argv, arguments);
 	free(arguments);
 	workspace_close(&ws);
 	if (rc != 0 || d.failed)

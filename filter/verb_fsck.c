@@ -283,24 +283,23 @@ static int begin_json(struct fsck *f, bool wanted)
 {
 	if (!wanted)
 		return 0;
-	f->json = json_begin(stdout);
+	f->json = json_begin();
 	if (!f->json)
-		return report_error("out of memory");
+		return -1;
 	json_open(f->json, NULL, '{');
 	json_open(f->json, "findings", '[');
 	return 0;
 }
 
-/* Ends the document, whatever happened before. */
-static int end_json(struct fsck *f)
+static int end_json(struct fsck *f, int rc)
 {
 	if (!f->json)
-		return 0;
+		return rc;
 	json_close(f->json);
 	json_number(f->json, "checked", f->files - f->unlooked);
 	json_number(f->json, "unchecked", f->unlooked);
 	json_close(f->json);
-	return json_end(f->json) < 0 ? report_error("out of memory") : 0;
+	return json_end(f->json, rc);
 }
 
 int verb_fsck(const struct command *self, int argc, char **argv)
@@ -341,8 +340,7 @@ int verb_fsck(const struct command *self, int argc, char **argv)
 	rc = begin_json(&f, json);
 	if (rc == 0)
 		rc = count ? check_named(&f, argv, (size_t)count) : check_here(&f);
-	if (end_json(&f) < 0)
-		rc = -1;
+	rc = end_json(&f, rc);
 	code = rc < 0 ? EXIT_FATAL : tell_result(&f);
 	tdestroy(f.seen_objects, free);
 	tdestroy(f.seen_files, free);

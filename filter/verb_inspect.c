@@ -2,37 +2,47 @@
 #include "filter/cli/command.h"
 
 #include "filter/cli/codec_arguments.h"
+#include "filter/cli/json_output.h"
 #include "filter/inspect/inspect_json.h"
 #include "filter/inspect/inspect_text.h"
 #include "filter/cli/options.h"
 #include "filter/cli/report.h"
 #include "filter/inspect/subject.h"
 
+static int show(struct brevis_archive *archive, const char *name, bool as_json, bool nodes)
+{
+	struct json_output *json = as_json ? json_begin() : NULL;
+	struct brevis_error err;
+	int status;
+
+	if (as_json && !json)
+		return -1;
+	status = json ? inspect_json(json, archive, name, &err)
+		      : inspect_text(archive, name, nodes, &err);
+	return json_end(json,
+			status == BREVIS_OK ? 0 : codec_report_archive("inspect", name, &err));
+}
+
 static int inspect(const struct workspace *ws, const char *name, bool json, bool nodes)
 {
 	struct brevis_archive *archive = NULL;
 	struct subject subject;
 	struct brevis_error err;
-	int status;
+	int result;
 
 	if (subject_open(&subject, ws, name) != 0)
 		return -1;
-	if (!subject.file.is_archive) {
-		report_error("%s is a plain Git LFS object, no archive of git-brevis; there is "
-			     "nothing to inspect",
-			     name);
-		subject_close(&subject);
-		return -1;
-	}
-	status = brevis_archive_open(&subject.file.source, &archive, &err);
-	if (status == BREVIS_OK)
-		status = json ? inspect_json(archive, name, &err)
-			      : inspect_text(archive, name, nodes, &err);
-	if (status != BREVIS_OK)
-		codec_report_archive("inspect", name, &err);
+	if (!subject.file.is_archive)
+		result = report_error("%s is a plain Git LFS object, no archive of git-brevis; "
+				      "there is nothing to inspect",
+				      name);
+	else if (brevis_archive_open(&subject.file.source, &archive, &err) != BREVIS_OK)
+		result = codec_report_archive("inspect", name, &err);
+	else
+		result = show(archive, name, json, nodes);
 	brevis_archive_free(archive);
 	subject_close(&subject);
-	return status == BREVIS_OK ? 0 : -1;
+	return result;
 }
 
 int verb_inspect(const struct command *self, int argc, char **argv)

@@ -116,9 +116,9 @@ static int list(struct listing *l, char **argv, int count, bool json)
 		revision = "HEAD";
 	}
 	if (json) {
-		l->json = json_begin(stdout);
+		l->json = json_begin();
 		if (!l->json)
-			return report_error("out of memory");
+			return -1;
 		json_open(l->json, NULL, '{');
 		json_open(l->json, "files", '[');
 	}
@@ -127,10 +127,8 @@ static int list(struct listing *l, char **argv, int count, bool json)
 	if (json) {
 		json_close(l->json);
 		json_close(l->json);
-		if (json_end(l->json) < 0 && rc == 0)
-			rc = report_error("out of memory");
 	}
-	return rc;
+	return json_end(l->json, rc);
 }
 
 int verb_ls_files(const struct command *self, int argc, char **argv)

@@ -124,10 +124,10 @@ static int print_json(const struct migrate *m, const char *commit, bool dry_run)
 {
 	size_t count;
 	const struct migrate_file *files = migrate_files(m, &count);
-	struct json_output *json = json_begin(stdout);
+	struct json_output *json = json_begin();
 
 	if (!json)
-		return report_error("out of memory");
+		return -1;
 	json_open(json, NULL, '{');
 	json_string(json, "commit", *commit ? commit : NULL);
 	json_open(json, "files", '[');
@@ -144,7 +144,7 @@ static int print_json(const struct migrate *m, const char *commit, bool dry_run)
 	json_close(json);
 	json_number(json, "left", m->elsewhere);
 	json_close(json);
-	return json_end(json) < 0 ? report_error("out of memory") : 0;
+	return json_end(json, 0);
 }
 
 static int tell(const struct migrate *m, const struct request *r, const char *commit)

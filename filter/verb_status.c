@@ -280,10 +280,10 @@ static int print_json(const struct status *s)
 {
 	size_t count;
 	const struct entry *e = entries(s, &count);
-	struct json_output *json = json_begin(stdout);
+	struct json_output *json = json_begin();
 
 	if (!json)
-		return report_error("out of memory");
+		return -1;
 	json_open(json, NULL, '{');
 	json_open(json, "files", '[');
 	for (size_t i = 0; i < count; i++) {
@@ -301,7 +301,7 @@ static int print_json(const struct status *s)
 	}
 	json_close(json);
 	json_close(json);
-	return json_end(json) < 0 ? report_error("out of memory") : 0;
+	return json_end(json, 0);
 }
 
 /* An earlier version set less, and a clone elsewhere may have nothing of it. One line is enough. */

@@ -140,10 +140,8 @@ int verb_store_ls(const struct command *self, int argc, char **argv)
 		return command_usage(self, 0);
 	if (store_place_open(&l.place, false) < 0)
 		goto out;
-	l.json = json ? json_begin(stdout) : NULL;
-	rc = json && !l.json ? report_error("out of memory") : list(&l);
-	if (l.json && json_end(l.json) < 0 && rc == 0)
-		rc = report_error("out of memory");
+	l.json = json ? json_begin() : NULL;
+	rc = json && !l.json ? -1 : json_end(l.json, list(&l));
 out:
 	store_needs_release(&l.needs);
 	store_listing_release(&l.listing);

@@ -88,10 +88,10 @@ static void print_text(const struct sums *sums, const struct store_place *place)
 
 static int print_json(const struct sums *sums, const struct store_place *place)
 {
-	struct json_output *json = json_begin(stdout);
+	struct json_output *json = json_begin();
 
 	if (!json)
-		return report_error("out of memory");
+		return -1;
 	json_open(json, NULL, '{');
 	json_string(json, "store", store_name(place->store));
 	json_number(json, "objects", sums->objects);
@@ -103,7 +103,7 @@ static int print_json(const struct sums *sums, const struct store_place *place)
 	json_number(json, "incomplete_uploads", sums->incomplete);
 	json_number(json, "incomplete_size", sums->incomplete_stored);
 	json_close(json);
-	return json_end(json) < 0 ? report_error("out of memory") : 0;
+	return json_end(json, 0);
 }
 
 int verb_store_stats(const struct command *self, int argc, char **argv)

@@ -451,16 +451,12 @@ int verb_store_verify(const struct command *self, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	progress_choose(&progress);
-	v.json = json ? json_begin(stdout) : NULL;
-	if (json && !v.json) {
-		report_error("out of memory");
+	v.json = json ? json_begin() : NULL;
+	if (json && !v.json)
 		return EXIT_FATAL;
-	}
 	code = verify(&v, argv, (size_t)argc, all);
-	if (v.json && json_end(v.json) < 0) {
-		report_error("out of memory");
+	if (json_end(v.json, 0) < 0)
 		code = EXIT_FATAL;
-	}
 	buffer_release(&v.checks);
 	store_needs_release(&v.needs);
 	store_listing_release(&v.listing);

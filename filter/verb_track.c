@@ -131,15 +131,11 @@ static int list_patterns(const struct repository *repository, struct json_output
 
 static int list(const struct repository *repository, bool as_json)
 {
-	struct json_output *json = as_json ? json_begin(stdout) : NULL;
-	int rc;
+	struct json_output *json = as_json ? json_begin() : NULL;
 
 	if (as_json && !json)
-		return report_error("out of memory");
-	rc = list_patterns(repository, json);
-	if (json && json_end(json) < 0 && rc == 0)
-		rc = report_error("out of memory");
-	return rc;
+		return -1;
+	return json_end(json, list_patterns(repository, json));
 }
 
 /* ---- what already is there ------------------------------------------------------------------- */

@@ -106,11 +106,11 @@ static int verify(const struct workspace *ws, struct json_output *json, const ch
 /* Returns how many of the files are not good, or -1 after reporting. */
 static int verify_all(const struct workspace *ws, char **names, int count, bool as_json)
 {
-	struct json_output *json = as_json ? json_begin(stdout) : NULL;
+	struct json_output *json = as_json ? json_begin() : NULL;
 	int bad = 0;
 
 	if (as_json && !json)
-		return report_error("out of memory");
+		return -1;
 	if (json) {
 		json_open(json, NULL, '{');
 		json_open(json, "files", '[');
@@ -125,7 +125,7 @@ static int verify_all(const struct workspace *ws, char **names, int count, bool 
 		json_close(json);
 		json_close(json);
 	}
-	return json && json_end(json) < 0 ? report_error("out of memory") : bad;
+	return json_end(json, bad);
 }
 
 static int verify_files(const struct workspace *ws, char **names, int count, bool as_json)

@@ -3,17 +3,18 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yajl/yajl_gen.h>
 
 #include "core/base/buffer.h"
+#include "filter/cli/report.h"
 
 #define DEPTH_LIMIT 32
 
 struct json_output {
 	yajl_gen gen;
-	FILE *out;
 	char open[DEPTH_LIMIT]; /* '{' or '[' of each level */
 	size_t depth;
 	bool failed;
@@ -32,21 +33,20 @@ static void flush(struct json_output *json)
 	size_t len;
 
 	if (yajl_gen_get_buf(json->gen, &text, &len) == yajl_gen_status_ok) {
-		fwrite(text, 1, len, json->out);
+		fwrite(text, 1, len, stdout);
 		yajl_gen_clear(json->gen);
 	}
 }
 
-struct json_output *json_begin(FILE *out)
+struct json_output *json_begin(void)
 {
 	struct json_output *json = calloc(1, sizeof(*json));
 
-	if (!json)
-		return NULL;
-	json->out = out;
-	json->gen = yajl_gen_alloc(NULL);
-	if (!json->gen) {
+	if (json)
+		json->gen = yajl_gen_alloc(NULL);
+	if (!json || !json->gen) {
 		free(json);
+		report_error("out of memory");
 		return NULL;
 	}
 	yajl_gen_config(json->gen, yajl_gen_beautify, 1);
@@ -169,12 +169,15 @@ void json_bool(struct json_output *json, const char *key, bool value)
 	check(json, yajl_gen_bool(json->gen, value));
 }
 
-int json_end(struct json_output *json)
+int json_end(struct json_output *json, int rc)
 {
-	bool failed = json->failed || json->depth != 0;
+	bool failed;
 
+	if (!json)
+		return rc;
+	failed = json->failed || json->depth != 0;
 	flush(json);
 	yajl_gen_free(json->gen);
 	free(json);
-	return failed ? -1 : 0;
+	return failed && rc >= 0 ? report_error("out of memory") : rc;
 }

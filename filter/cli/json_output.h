@@ -5,12 +5,11 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 struct json_output;
 
-/** Begins a document. Returns NULL when memory is short. */
-struct json_output *json_begin(FILE *out);
+/** Begins a document on stdout. Returns NULL when memory is short (reported). */
+struct json_output *json_begin(void);
 
 /** Opens an object ('{') or an array ('['). In all functions key is NULL within an array. */
 void json_open(struct json_output *json, const char *key, char kind);
@@ -24,7 +23,10 @@ void json_number(struct json_output *json, const char *key, uint64_t value);
 void json_real(struct json_output *json, const char *key, double value);
 void json_bool(struct json_output *json, const char *key, bool value);
 
-/** Ends the document and frees it. Returns -1 if memory was short; then it is not whole. */
-int json_end(struct json_output *json);
+/**
+ * Ends the document and frees it; NULL is allowed. rc is what became of all else, negative if a
+ * failure was reported. Returns it, or -1 after reporting that memory was short.
+ */
+int json_end(struct json_output *json, int rc);
 
 #endif

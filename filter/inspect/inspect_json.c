@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "filter/inspect/inspect_json.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "filter/inspect/inspect_pieces.h"
-#include "filter/cli/json_output.h"
 #include "filter/objects/pointer.h"
-
-static int out_of_memory(struct brevis_error *err)
-{
-	*err = (struct brevis_error){BREVIS_E_NOMEM, "out of memory"};
-	return BREVIS_E_NOMEM;
-}
 
 static int put_facts(struct json_output *json, const char *name,
 		     const struct brevis_archive *archive, struct brevis_error *err)
@@ -164,19 +156,16 @@ static int put_content(struct output *out, struct brevis_archive *archive, struc
 	return status;
 }
 
-int inspect_json(struct brevis_archive *archive, const char *name, struct brevis_error *err)
+int inspect_json(struct json_output *json, struct brevis_archive *archive, const char *name,
+		 struct brevis_error *err)
 {
-	struct output out = {json_begin(stdout), archive};
+	struct output out = {json, archive};
 	int status;
 
-	if (!out.json)
-		return out_of_memory(err);
-	json_open(out.json, NULL, '{');
-	status = put_facts(out.json, name, archive, err);
+	json_open(json, NULL, '{');
+	status = put_facts(json, name, archive, err);
 	if (status == BREVIS_OK)
 		status = put_content(&out, archive, err);
-	json_close(out.json);
-	if (json_end(out.json) != 0 && status == BREVIS_OK)
-		status = out_of_memory(err);
+	json_close(json);
 	return status;
 }

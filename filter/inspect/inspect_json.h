@@ -3,9 +3,10 @@
 #define FILTER_INSPECT_JSON_H
 
 #include "core/brevis.h"
+#include "filter/cli/json_output.h"
 
 /**
- * Prints what an archive is made of as one JSON object on stdout:
+ * Puts what an archive is made of into a document, as one JSON object:
  *
  *   file, format, layout
  *   original {size, sha256}
@@ -23,6 +24,7 @@
  *
  * Returns a brevis_status.
  */
-int inspect_json(struct brevis_archive *archive, const char *name, struct brevis_error *err);
+int inspect_json(struct json_output *json, struct brevis_archive *archive, const char *name,
+		 struct brevis_error *err);
 
 #endif

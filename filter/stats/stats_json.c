@@ -66,11 +66,11 @@ static void put_file(struct json_output *json, const struct stats *s, const stru
 
 int stats_json(const struct stats *s, bool summary)
 {
-	struct json_output *json = json_begin(stdout);
+	struct json_output *json = json_begin();
 	size_t count = summary ? 0 : stats_revision_count(s);
 
 	if (!json)
-		return report_error("out of memory");
+		return -1;
 	json_open(json, NULL, '{');
 	json_string(json, "commit", s->tip);
 	json_bool(json, "shallow", s->is_shallow);
@@ -87,5 +87,5 @@ int stats_json(const struct stats *s, bool summary)
 	if (!summary)
 		json_close(json);
 	json_close(json);
-	return json_end(json) < 0 ? report_error("out of memory") : 0;
+	return json_end(json, 0);
 }

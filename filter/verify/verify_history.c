@@ -142,8 +142,8 @@ int verify_history(const struct workspace *ws, char **words, int count, bool all
 	int rc = add_all(&proof, words, count, all);
 
 	if (rc == 0 && as_json) {
-		json = json_begin(stdout);
-		rc = json ? 0 : report_error("out of memory");
+		json = json_begin();
+		rc = json ? 0 : -1;
 		proof.ctx = json;
 	}
 	if (json) {
@@ -156,8 +156,7 @@ int verify_history(const struct workspace *ws, char **words, int count, bool all
 	}
 	if (json) {
 		put_result(json, &proof, is_shallow);
-		if (json_end(json) < 0)
-			rc = report_error("out of memory");
+		rc = json_end(json, rc);
 	} else if (rc == 0) {
 		print_result(&proof, is_shallow);
 	}

@@ -11,22 +11,17 @@
 #include "filter/cli/options.h"
 #include "filter/git/push_check.h"
 #include "filter/cli/report.h"
+#include "filter/stream.h"
 
 /* Reads all of stdin as one string. Returns NULL after reporting. */
 static char *read_input(struct buffer *text)
 {
-	uint8_t block[4096];
-	ssize_t n;
+	int rc = stream_read(STDIN_FILENO, stream_keep, text);
 
-	do {
-		n = read(STDIN_FILENO, block, sizeof(block));
-		if (n > 0)
-			buffer_append(text, block, (size_t)n);
-	} while (n > 0 || (n < 0 && errno == EINTR));
 	buffer_u8(text, 0);
-	if (n == 0 && !buffer_failed(text))
+	if (rc == 0 && !buffer_failed(text))
 		return (char *)text->data;
-	report_error("cannot read what is to be pushed: %s", strerror(n < 0 ? errno : ENOMEM));
+	report_error("cannot read what is to be pushed: %s", strerror(rc < 0 ? errno : ENOMEM));
 	return NULL;
 }
 

@@ -85,21 +85,6 @@ ssize_t cache_file_read(int dir_fd, const char *name, void *buf, size_t room, st
 	return len;
 }
 
-static int write_all(int fd, const uint8_t *data, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -1;
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 int cache_file_write(int dir_fd, const char *name, const void *data, size_t len)
 {
 	char token[TOKEN_SIZE + 1];
@@ -117,7 +102,7 @@ int cache_file_write(int dir_fd, const char *name, const void *data, size_t len)
 	temporary = strrchr(path, '/') + 1;
 	guard = interrupt_guard_file(path);
 	fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	failed = fd < 0 ? -1 : write_all(fd, data, len);
+	failed = fd < 0 ? -1 : stream_write(&fd, data, len);
 	error = errno;
 	if (fd >= 0 && close(fd) != 0 && !failed) {
 		failed = -1;

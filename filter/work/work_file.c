@@ -14,8 +14,6 @@
 #include "filter/cli/report.h"
 #include "filter/stream.h"
 
-#define READ_BLOCK 262144
-
 /* What helps where nothing can be written. */
 #define MAKE_WRITABLE "make its directory writable"
 
@@ -152,37 +150,37 @@ void work_file_look(const char *top, const char *path, struct work_look *out)
 	close(fd);
 }
 
+/* A file that is being hashed. */
+struct digest {
+	struct brevis_sha256 *sha;
+	uint64_t size;
+};
+
+static int add_to_digest(void *ctx, const void *data, size_t len)
+{
+	struct digest *digest = ctx;
+
+	brevis_sha256_update(digest->sha, data, len);
+	digest->size += len;
+	return 0;
+}
+
 int work_file_digest(const char *top, const char *path, uint64_t *size,
 		     uint8_t sha256[BREVIS_SHA256_SIZE])
 {
-	struct brevis_sha256 *sha = brevis_sha256_new();
-	char *block = malloc(READ_BLOCK);
+	struct digest digest = {.sha = brevis_sha256_new()};
 	int fd = work_file_open(top, path);
-	int reason = fd < 0 ? errno : 0;
-	uint64_t total = 0;
-	ssize_t n;
+	int reason = fd < 0 ? errno : digest.sha ? 0 : ENOMEM;
 
-	if (!reason && (!sha || !block))
-		reason = ENOMEM;
-	while (!reason) {
-		n = read(fd, block, READ_BLOCK);
-		if (n < 0 && errno != EINTR)
-			reason = errno;
-		if (n == 0)
-			break;
-		if (n > 0) {
-			brevis_sha256_update(sha, block, (size_t)n);
-			total += (uint64_t)n;
-		}
-	}
+	if (!reason && stream_read(fd, add_to_digest, &digest) < 0)
+		reason = errno;
 	if (!reason) {
-		brevis_sha256_final(sha, sha256);
-		*size = total;
+		brevis_sha256_final(digest.sha, sha256);
+		*size = digest.size;
 	}
 	if (fd >= 0)
 		close(fd);
-	free(block);
-	brevis_sha256_free(sha);
+	brevis_sha256_free(digest.sha);
 	errno = reason;
 	return reason ? -1 : 0;
 }

@@ -124,11 +124,8 @@ int verb_install(const struct command *self, int argc, char **argv)
 	if (count > 0 || config_scope_choose(&where, &scope) < 0)
 		return command_usage(self, 0);
 	settings = multipart ? FILTER_SETTINGS_ALL : FILTER_SETTINGS;
-	if (config_scope_check(&scope) < 0)
-		return EXIT_FATAL;
-	if (!force && check_settings(&scope, settings) < 0)
-		return EXIT_FATAL;
-	if (write_settings(&scope, settings, skip_smudge) < 0)
+	if (config_scope_check(&scope) < 0 || (!force && check_settings(&scope, settings) < 0) ||
+	    write_settings(&scope, settings, skip_smudge) < 0)
 		return EXIT_FATAL;
 	warn_without_git_lfs();
 	code = EXIT_DONE;

@@ -103,14 +103,13 @@ static int verify(const struct workspace *ws, struct json_output *json, const ch
 	return result;
 }
 
-/* Returns how many of the files are not good, or -1 after reporting. */
-static int verify_all(const struct workspace *ws, char **names, int count, bool as_json)
+static int verify_files(const struct workspace *ws, char **names, int count, bool as_json)
 {
 	struct json_output *json = as_json ? json_begin() : NULL;
 	int bad = 0;
 
 	if (as_json && !json)
-		return -1;
+		return EXIT_FATAL;
 	if (json) {
 		json_open(json, NULL, '{');
 		json_open(json, "files", '[');
@@ -125,13 +124,7 @@ static int verify_all(const struct workspace *ws, char **names, int count, bool 
 		json_close(json);
 		json_close(json);
 	}
-	return json_end(json, bad);
-}
-
-static int verify_files(const struct workspace *ws, char **names, int count, bool as_json)
-{
-	int bad = verify_all(ws, names, count, as_json);
-
+	bad = json_end(json, bad);
 	return bad < 0 ? EXIT_FATAL : bad ? EXIT_FOUND : EXIT_DONE;
 }
 

@@ -49,43 +49,43 @@ static enum smudge_result fail_outlet(const struct job *job)
 	return SMUDGE_FAILED;
 }
 
-/* The object is here, but not what it should be. */
-static enum smudge_result fail_object(const struct job *job, const char *cause)
+/* Names the object's file: it is to be looked at. */
+static enum smudge_result fail_file(const struct job *job, const char *what, const char *cause,
+				    const char *remedy)
 {
 	char *object = object_store_path(job->ws->store, job->pointer->oid);
 
-	report_error("%s: its object %s is damaged: %s; see `git brevis fsck`, or move that file "
-		     "away and run `git brevis pull` to download it again",
-		     job->path, object ? object : job->pointer->oid, cause);
+	report_error("%s: its object %s %s: %s; %s", job->path, object ? object : job->pointer->oid,
+		     what, cause, remedy);
 	free(object);
 	return SMUDGE_FAILED;
+}
+
+static enum smudge_result fail_object(const struct job *job, const char *cause)
+{
+	return fail_file(job, "is damaged", cause,
+			 "see `git brevis fsck`, or move that file away and run `git brevis pull` "
+			 "to download it again");
 }
 
 /* Of an object of the wrong size git-lfs knows that it has to come again. */
 static enum smudge_result fail_size(const struct job *job)
 {
-	char *object = object_store_path(job->ws->store, job->pointer->oid);
+	char cause[80];
 
-	report_error("%s: its object %s is damaged: wrong size, %" PRIu64
-		     " bytes instead of %" PRIu64 "; `git brevis pull` downloads it again",
-		     job->path, object ? object : job->pointer->oid, job->file.source.size,
-		     job->pointer->size);
-	free(object);
-	return SMUDGE_FAILED;
+	snprintf(cause, sizeof(cause), "wrong size, %" PRIu64 " bytes instead of %" PRIu64,
+		 job->file.source.size, job->pointer->size);
+	return fail_file(job, "is damaged", cause, "`git brevis pull` downloads it again");
 }
 
 /* The object is here, but the system does not hand out its bytes. What they are, nobody knows. */
 static enum smudge_result fail_reading(const struct job *job, int failure)
 {
-	char *object = object_store_path(job->ws->store, job->pointer->oid);
-
-	report_error("%s: its object %s cannot be read: %s; %s", job->path,
-		     object ? object : job->pointer->oid, strerror(failure),
-		     failure == EIO
-			     ? "check the disk, then move that file away and run `git brevis pull`"
-			     : "make that a file that can be read");
-	free(object);
-	return SMUDGE_FAILED;
+	return fail_file(
+		job, "cannot be read", strerror(failure),
+		failure == EIO
+			? "check the disk, then move that file away and run `git brevis pull`"
+			: "make that a file that can be read");
 }
 
 static enum smudge_result fail_archive(const struct job *job, const struct brevis_error *err)

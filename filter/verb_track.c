@@ -325,18 +325,10 @@ static int track_one(const struct repository *repository, struct attributes_file
 		     const char *prefix, const char *pattern, bool guard, bool *guard_changed)
 {
 	enum attributes_change change = attributes_file_track(file, pattern);
-	char *guarded;
-	int rc = 0;
 
-	if (change == ATTRIBUTES_FAILED)
-		return -1;
-	if (guard) {
-		guarded = guard_pattern(prefix, pattern);
-		rc = guarded ? guard_add(repository, guarded, guard_changed)
-			     : report_error("out of memory");
-		free(guarded);
-	}
-	if (rc < 0 || attributes_file_save(file) < 0)
+	if (change == ATTRIBUTES_FAILED ||
+	    (guard && guard_set(repository, prefix, pattern, true, guard_changed) < 0) ||
+	    attributes_file_save(file) < 0)
 		return -1;
 	if (change == ATTRIBUTES_CHANGED)
 		print_around("Tracking '", pattern, "'\n");

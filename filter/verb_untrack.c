@@ -14,8 +14,6 @@ static int untrack_one(const struct repository *repository, struct attributes_fi
 {
 	enum attributes_change change = attributes_file_untrack(file, pattern);
 	bool guard_changed = false;
-	char *guarded;
-	int rc;
 
 	if (change == ATTRIBUTES_FAILED)
 		return -1;
@@ -26,14 +24,9 @@ static int untrack_one(const struct repository *repository, struct attributes_fi
 			       pattern);
 		return 0;
 	}
-	if (attributes_file_save(file) < 0)
+	if (attributes_file_save(file) < 0 ||
+	    guard_set(repository, prefix, pattern, false, &guard_changed) < 0)
 		return -1;
-	guarded = guard_pattern(prefix, pattern);
-	rc = guarded ? guard_remove(repository, guarded, &guard_changed)
-		     : report_error("out of memory");
-	free(guarded);
-	if (rc < 0)
-		return rc;
 	printf("No longer tracking '");
 	print_path(stdout, pattern);
 	printf("'\n");

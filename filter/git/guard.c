@@ -207,28 +207,22 @@ bool guard_is_there(const char *path)
 	return is_there;
 }
 
-static int change(const struct repository *repository, const char *pattern, bool add, bool *changed)
+int guard_set(const struct repository *repository, const char *prefix, const char *pattern,
+	      bool add, bool *changed)
 {
 	char *path = guard_file(repository);
+	char *guarded = guard_pattern(prefix, pattern);
 	struct buffer patterns = BUFFER_INIT;
 	int rc = path ? 0 : -1;
 
-	buffer_append(&patterns, pattern, strlen(pattern) + 1);
-	if (rc == 0 && buffer_failed(&patterns))
+	if (guarded)
+		buffer_append(&patterns, guarded, strlen(guarded) + 1);
+	if (rc == 0 && (!guarded || buffer_failed(&patterns)))
 		rc = report_error("out of memory");
 	if (rc == 0)
 		rc = guard_change(path, &patterns, add, changed);
 	buffer_release(&patterns);
+	free(guarded);
 	free(path);
 	return rc;
-}
-
-int guard_add(const struct repository *repository, const char *pattern, bool *changed)
-{
-	return change(repository, pattern, true, changed);
-}
-
-int guard_remove(const struct repository *repository, const char *pattern, bool *changed)
-{
-	return change(repository, pattern, false, changed);
 }

@@ -17,16 +17,18 @@
  */
 char *guard_pattern(const char *prefix, const char *pattern);
 
-/** Adds patterns ("PATTERN NUL" each) to the list in the file path, which need not be .lfsconfig,
- * or takes them out, all at once. As guard_add else. */
+/**
+ * Adds patterns ("PATTERN NUL" each) to the list in the file path, which need not be .lfsconfig, or
+ * takes them out, all at once. *changed is set to true if that changed the file. Reports and
+ * returns -1 on failure.
+ */
 int guard_change(const char *path, const struct buffer *patterns, bool add, bool *changed);
 
 /** True if such a file keeps git-lfs from anything. */
 bool guard_is_there(const char *path);
 
-/** Adds a pattern to the list, or takes it out. *changed is set to true if that changed the file.
- * Reports and returns -1 on failure. */
-int guard_add(const struct repository *repository, const char *pattern, bool *changed);
-int guard_remove(const struct repository *repository, const char *pattern, bool *changed);
+/** The same in the work tree's .lfsconfig, for a pattern of prefix/.gitattributes. */
+int guard_set(const struct repository *repository, const char *prefix, const char *pattern,
+	      bool add, bool *changed);
 
 #endif

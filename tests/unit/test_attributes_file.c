@@ -260,17 +260,17 @@ static void test_guard_list(void **state)
 	sh("git init -q . && git config -f .lfsconfig lfs.url http://example.org/x && "
 	   "git config -f .lfsconfig lfs.fetchexclude 'old , *.bin'");
 	assert_int_equal(repository_open(&repository), 0);
-	assert_int_equal(guard_add(repository, "*.st", &changed), 0);
+	assert_int_equal(guard_set(repository, "", "*.st", true, &changed), 0);
 	assert_true(changed);
 	changed = false;
-	assert_int_equal(guard_add(repository, "*.bin", &changed), 0);
+	assert_int_equal(guard_set(repository, "", "*.bin", true, &changed), 0);
 	assert_false(changed);
 	sh("test \"$(git config -f .lfsconfig lfs.fetchexclude)\" = 'old , *.bin,*.st'");
-	assert_int_equal(guard_remove(repository, "old", &changed), 0);
+	assert_int_equal(guard_set(repository, "", "old", false, &changed), 0);
 	assert_true(changed);
 	sh("test \"$(git config -f .lfsconfig lfs.fetchexclude)\" = '*.bin,*.st'");
-	assert_int_equal(guard_remove(repository, "*.bin", &changed), 0);
-	assert_int_equal(guard_remove(repository, "*.st", &changed), 0);
+	assert_int_equal(guard_set(repository, "", "*.bin", false, &changed), 0);
+	assert_int_equal(guard_set(repository, "", "*.st", false, &changed), 0);
 	sh("! git config -f .lfsconfig lfs.fetchexclude");
 	sh("test \"$(git config -f .lfsconfig lfs.url)\" = http://example.org/x");
 	repository_free(repository);

@@ -9,7 +9,7 @@ BREVIS_TEST_NO_INSTALL=1
 # Nothing of the test builds may be found; the tree is what a clone of it would be.
 PATH=${PATH#"$BIN":}
 # That the program builds as it is delivered, another build says.
-export OPT=-O1
+export OPT=-O0
 copy_of_sources tree
 
 cd tree || exit 1

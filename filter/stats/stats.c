@@ -84,6 +84,13 @@ static int number_of_pair(void **tree, size_t first, const char *second, size_t 
 
 /* ---- adding up ------------------------------------------------------------------------------- */
 
+/* Pointers of strangers may say any size. */
+static void add_size(uint64_t *sum, uint64_t size)
+{
+	if (__builtin_add_overflow(*sum, size, sum))
+		*sum = UINT64_MAX;
+}
+
 /* original is what counts of a known one's original: 0 if that was counted before. */
 static void add_object(struct stats_sum *sum, const struct stats_object *object, uint64_t original)
 {
@@ -91,13 +98,13 @@ static void add_object(struct stats_sum *sum, const struct stats_object *object,
 	if (object->pointer.size == 0)
 		return;
 	sum->objects++;
-	sum->stored += object->pointer.size;
+	add_size(&sum->stored, object->pointer.size);
 	if (object->stored.is_known) {
-		sum->original += original;
+		add_size(&sum->original, original);
 		return;
 	}
 	sum->unknown_objects++;
-	sum->unknown_stored += object->pointer.size;
+	add_size(&sum->unknown_stored, object->pointer.size);
 }
 
 static int add_to_total(struct stats *s, const struct stats_object *object)

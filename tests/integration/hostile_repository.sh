@@ -193,6 +193,17 @@ run git -C named brevis diff
 harmless 'git brevis diff'
 is 'no name was run' "$(cat ran named/ran 2>/dev/null)" ''
 
+# Sizes of pointers whose sum fits into no number.
+must git init -q large
+for i in 1 2 3; do
+	printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 9223372036854775807\n' "$i" >"large/$i.safetensors"
+done
+in_dir large must git brevis track '*.safetensors'
+must git -C large -c filter.brevis.process= -c filter.brevis.clean=cat -c filter.brevis.required=false add -A
+must git -C large commit -qm large
+run git -C large brevis stats --json
+is 'sums do not begin anew' "$(json_says "$T/out" 'j["total"]["size"], j["total"]["unknown_size"]')" '(18446744073709551615, 18446744073709551615)'
+
 # Errors of the core hold names, too.
 "$PYTHON" - <<'END'
 import json, struct

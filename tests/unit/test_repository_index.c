@@ -2,6 +2,11 @@
 /* Recording in the index that work files match it, and what git says has changed. */
 #include "tests/unit/repository_cases.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 /* Takes the blob of one path. */
 static int take_blob(void *ctx, const struct tracked_file *file)
 {
@@ -10,6 +15,21 @@ static int take_blob(void *ctx, const struct tracked_file *file)
 	if (strcmp(file->path, written->path) == 0)
 		memcpy(written->blob, file->blob, sizeof(written->blob));
 	return 0;
+}
+
+/* What libgit2 asks whether a file is there. */
+static const char *hidden; /* the end of the names that cannot be looked at; NULL: none */
+
+int access(const char *path, int mode)
+{
+	size_t len = strlen(path);
+	size_t tail = hidden ? strlen(hidden) : 0;
+
+	if (hidden && len >= tail && strcmp(path + len - tail, hidden) == 0) {
+		errno = EIO;
+		return -1;
+	}
+	return (int)syscall(SYS_faccessat, AT_FDCWD, path, mode);
 }
 
 /* Replaces a.st by content that its filter refuses: whoever asks the filter is found out. */
@@ -132,6 +152,19 @@ static void test_staged_and_touched(void **state)
 	repository_free(r);
 }
 
+/* libgit2 would take it for an empty one, which would then replace the index. */
+static void test_refresh_where_the_copy_cannot_be_read(void **state)
+{
+	(void)state;
+	make_files();
+	sh("git ls-files -s >before");
+	hidden = "index.brevis";
+	write_and_refresh();
+	hidden = NULL;
+	sh("git ls-files -s >after && cmp before after");
+	sh("test ! -e .git/index.lock && test \"$(ls .git | grep -c '^index')\" = 1");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -140,6 +173,7 @@ int main(void)
 		SANDBOX_TEST(test_refresh_keeps_flags_and_versions),
 		SANDBOX_TEST(test_refresh_after_change),
 		SANDBOX_TEST(test_refresh_split_index),
+		SANDBOX_TEST(test_refresh_where_the_copy_cannot_be_read),
 		SANDBOX_TEST(test_staged_and_touched),
 	};
 

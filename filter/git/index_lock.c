@@ -153,13 +153,10 @@ int index_lock_take(struct index_lock *lock, const char *index, int attempts)
 {
 	char suffix[TOKEN_SIZE + 10] = ".brevis-";
 	char *own = token_make(suffix + strlen(suffix)) == 0 ? named(index, suffix) : NULL;
-	int rc = name_all(lock, index);
 	int error = ENOMEM;
 
-	if (rc == 0 && own) {
-		rc = take(lock, own, attempts);
-		error = errno;
-	}
+	if (name_all(lock, index) == 0 && own)
+		error = take(lock, own, attempts) == 0 ? 0 : errno;
 	if (lock->fd >= 0)
 		remove_leftovers(lock);
 	free(own);

@@ -9,6 +9,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -52,7 +53,7 @@ struct server {
 	struct request_seen seen[SERVER_REQUESTS];
 	size_t requests;
 	size_t connections;
-	size_t answered;
+	atomic_size_t answered;
 };
 
 static inline bool server_say(int fd, const char *text)

@@ -406,15 +406,25 @@ static void test_there_already(void **state)
 }
 
 /* Content that proves to be bad is never completed, and nothing of it stays. */
+struct failing {
+	struct feed *feed;
+	const struct server *server;
+};
+
+/* Once the server has answered twice; or, should it never, after a minute. */
 static void *fail_later(void *ctx)
 {
-	usleep(100000);
-	feed_fail(ctx);
+	struct failing *failing = ctx;
+
+	for (int ms = 0; ms < 60000 && atomic_load(&failing->server->answered) < 2; ms++)
+		usleep(1000);
+	feed_fail(failing->feed);
 	return NULL;
 }
 
 static void put_and_fail(struct fixture *f, struct journal *journal, uint64_t size)
 {
+	struct failing failing = {.server = &f->server};
 	struct feed *feed;
 	pthread_t thread;
 	int fd;
@@ -423,7 +433,8 @@ static void put_and_fail(struct fixture *f, struct journal *journal, uint64_t si
 	fd = open("content", O_RDONLY | O_CLOEXEC);
 	feed = feed_new(fd, 6);
 	feed_grow(feed, size);
-	assert_int_equal(pthread_create(&thread, NULL, fail_later, feed), 0);
+	failing.feed = feed;
+	assert_int_equal(pthread_create(&thread, NULL, fail_later, &failing), 0);
 	assert_int_equal(driver_s3.put(f->driver,
 				       &(struct driver_upload){KEY, feed, journal, 4, 1, count, f},
 				       &f->fault),

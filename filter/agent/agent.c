@@ -210,11 +210,14 @@ int agent_run(FILE *in, FILE *out, bool multipart)
 
 	do {
 		agent_event_read(in, &event);
-		/* With what it says next git-lfs has taken the file. */
-		landed_release(&session.given);
+		/* With what it says next git-lfs has taken the file; if it says nothing any more,
+		 * it may have ended before. */
+		if (event.kind != AGENT_END)
+			landed_release(&session.given);
 		result = handle(&session, &event);
 		agent_event_release(&event);
 	} while (result > 0);
+	landed_drop(&session.given);
 	end(&session);
 	return result;
 }

@@ -80,15 +80,16 @@ int incoming_create(struct incoming *in, const char *lfs_dir, struct fault *faul
 	in->path = choose_name(lfs_dir);
 	if (!in->path)
 		return fault_nomem(fault);
-	in->fd = open_below(in->path, O_EXCL);
-	if (in->fd < 0) {
-		fault_errno(fault, errno, "%s cannot be created", in->path);
-		free(in->path);
-		in->path = NULL;
-		return -1;
-	}
 	in->guard = interrupt_guard_file(in->path);
-	return 0;
+	in->fd = open_below(in->path, O_EXCL);
+	if (in->fd >= 0)
+		return 0;
+	fault_errno(fault, errno, "%s cannot be created", in->path);
+	interrupt_forget(in->guard);
+	in->guard = -1;
+	free(in->path);
+	in->path = NULL;
+	return -1;
 }
 
 /* Locks the file. False if another process has it, or it is not the one at its path any more. */
@@ -193,6 +194,13 @@ void landed_release(struct landed *landed)
 		interrupt_forget(landed->guard);
 	free(landed->path);
 	*landed = (struct landed){NULL, -1};
+}
+
+void landed_drop(struct landed *landed)
+{
+	if (landed->path)
+		unlink(landed->path);
+	landed_release(landed);
 }
 
 void incoming_close(struct incoming *in, bool drop)

@@ -56,6 +56,9 @@ int incoming_land(struct incoming *in, struct landed *out, struct fault *fault);
 /** From here on it is git-lfs's. */
 void landed_release(struct landed *landed);
 
+/** git-lfs has not taken it, and will not. */
+void landed_drop(struct landed *landed);
+
 /** Closes it. Nothing stays with drop set, and of the second kind. */
 void incoming_close(struct incoming *in, bool drop);
 

@@ -249,18 +249,22 @@ static int make_directories(const struct object_store *store, char *path)
 
 /* Creates a file of a new name in <lfs dir>/tmp. The umask decides who may read it, and
  * core.sharedRepository, as for all that git-lfs stores. Returns its descriptor and in *path its
- * name, which the caller frees whatever happens, or -1 with errno set. */
-static int create_temporary(const struct object_store *store, char **path)
+ * name, which the caller frees whatever happens, or -1 with errno set. *guard is to be forgotten
+ * before that. */
+static int create_temporary(const struct object_store *store, char **path, int *guard)
 {
 	int attempt;
 	int fd;
 
 	*path = NULL;
+	*guard = -1;
 	for (attempt = 0; attempt < 100; attempt++) {
 		char token[TOKEN_SIZE + 1];
 
 		if (token_make(token) != 0)
 			return -1;
+		interrupt_forget(*guard);
+		*guard = -1;
 		free(*path);
 		if (asprintf(path, "%s/tmp/brevis-%s", store->dir, token) < 0) {
 			*path = NULL;
@@ -269,6 +273,8 @@ static int create_temporary(const struct object_store *store, char **path)
 		}
 		if (make_directories(store, *path) != 0)
 			return -1;
+		/* Nobody else has a name like this one: it can be guarded before it is there. */
+		*guard = interrupt_guard_file(*path);
 		fd = open(*path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 		if (fd >= 0)
 			shared_file(fd, *path);
@@ -281,11 +287,13 @@ static int create_temporary(const struct object_store *store, char **path)
 int object_store_scratch(const struct object_store *store)
 {
 	char *path;
-	int fd = create_temporary(store, &path);
+	int guard;
+	int fd = create_temporary(store, &path, &guard);
 	int saved = errno;
 
 	if (fd >= 0)
 		unlink(path);
+	interrupt_forget(guard);
 	free(path);
 	errno = saved;
 	return fd;
@@ -302,7 +310,7 @@ struct new_object *new_object_create(struct object_store *store, const char *wha
 	object->store = store;
 	object->what = what;
 	object->guard = -1;
-	object->fd = create_temporary(store, &object->path);
+	object->fd = create_temporary(store, &object->path, &object->guard);
 	if (object->fd < 0) {
 		report_error("cannot store %s: no file can be created in %s/tmp: %s; make that a "
 			     "directory that can be written",
@@ -310,7 +318,6 @@ struct new_object *new_object_create(struct object_store *store, const char *wha
 		new_object_free(object);
 		return NULL;
 	}
-	object->guard = interrupt_guard_file(object->path);
 	return object;
 }
 

@@ -80,6 +80,17 @@ static void begins(const char *answers, const char *text)
 		fail_msg("'%s' does not begin: %s", text, answers);
 }
 
+/* The path of what was downloaded; answers ends with it then. */
+static char *path_in(char *answers)
+{
+	char *path;
+
+	has(answers, COMPLETE(TWO) ",\"path\":\"/");
+	path = strstr(answers, "\"path\":\"") + strlen("\"path\":\"");
+	*strchr(path, '"') = 0;
+	return path;
+}
+
 static void test_both_ways(void **state)
 {
 	char *answers;
@@ -97,12 +108,15 @@ static void test_both_ways(void **state)
 	free(answers);
 	assert_file("../store/objects/76/92/" ONE, "one");
 
-	/* The end of the input is an end, too. */
-	assert_int_equal(run(INIT("download") DOWNLOAD(TWO), &answers), 0);
-	has(answers, COMPLETE(TWO) ",\"path\":\"/");
-	at = strstr(answers, "\"path\":\"") + strlen("\"path\":\"");
-	*strchr(at, '"') = 0;
+	assert_int_equal(run(INIT("download") DOWNLOAD(TWO) TERMINATE, &answers), 0);
+	at = path_in(answers);
 	assert_file(at, "two");
+	free(answers);
+
+	/* The end of the input is an end, too: of a git-lfs that has not taken the file. */
+	assert_int_equal(run(INIT("download") DOWNLOAD(TWO), &answers), 0);
+	at = path_in(answers);
+	assert_int_equal(access(at, F_OK), -1);
 	free(answers);
 }
 

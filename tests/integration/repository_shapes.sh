@@ -148,7 +148,7 @@ must git -C offline checkout -q -- .gitattributes
 must git -C offline config remote.origin.url "file://$T/gone.git"
 in_dir offline run git brevis pull
 exits 1 'pull of a partial clone whose remote is gone'
-contains 'names what was its pointer (blob ' "$T/err" 'model.safetensors: left out'
+contains 'names what was left out' "$T/err" 'model.safetensors: its pointer (blob '
 contains 'and why' "$T/err" 'git cannot fetch what this partial clone lacks'
 is 'and writes nothing' "$(find offline -name '*.safetensors')" ""
 

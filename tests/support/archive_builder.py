@@ -460,7 +460,8 @@ def record(kind, restored, body, raw_size=None, checksum=None):
 
 
 def program(node, more=b""):
-    restored = b"".join(u(w, node.b // 8) for w in node.words)
+    # Programs at the limits have millions of bytes as words.
+    restored = bytes(node.words) if node.b == 8 else b"".join(u(w, node.b // 8) for w in node.words)
     return record(node.b, restored, node.code + more)
 
 

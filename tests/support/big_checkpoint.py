@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a checkpoint of 3 GiB with one tensor of 2 GiB, in seconds and sparse where it is zero.
+"""Writes a checkpoint of 1.5 GiB with one tensor of 1 GiB, in seconds and sparse where it is zero.
 
 usage: big_checkpoint.py DEMO OUT
        big_checkpoint.py --zero GIB OUT
@@ -8,15 +8,15 @@ usage: big_checkpoint.py DEMO OUT
 The second form writes a single tensor of so many GiB that takes no room on the disk.
 
 A third of the big tensor repeats the weights of DEMO, a real checkpoint in BF16, with zeros in
-between. Then come 512 MiB of zeros, and 512 MiB of zeros with islands of weights, both in F32.
+between. Then come 256 MiB of zeros, and 256 MiB of zeros with islands of weights, both in F32.
 """
 import json
 import struct
 import sys
 
 MIB = 1 << 20
-BIG = 2048 * MIB
-HALF = 512 * MIB
+BIG = 1024 * MIB
+HALF = 256 * MIB
 
 
 def weights(path):
@@ -28,9 +28,9 @@ def weights(path):
 
 
 TENSORS = (
-    ("layers.0.big.weight", "BF16", [1 << 15, 1 << 15], BIG),
-    ("layers.1.zero.weight", "F32", [1 << 13, 1 << 14], HALF),
-    ("layers.2.sparse.weight", "F32", [1 << 13, 1 << 14], HALF),
+    ("layers.0.big.weight", "BF16", [1 << 14, 1 << 15], BIG),
+    ("layers.1.zero.weight", "F32", [1 << 12, 1 << 14], HALF),
+    ("layers.2.sparse.weight", "F32", [1 << 12, 1 << 14], HALF),
 )
 
 
@@ -65,7 +65,7 @@ def main():
             # Each block begins elsewhere in the weights, so that none repeats another one.
             out.write(tiles[block * 4096:block * 4096 + 24 * MIB])
         for island in range(16):
-            out.seek(start + BIG + HALF + island * 32 * MIB)
+            out.seek(start + BIG + HALF + island * 16 * MIB)
             out.write(tile)
         out.truncate(start + BIG + 2 * HALF)
 

@@ -12,7 +12,7 @@ real_home=$HOME real_cache=${XDG_CACHE_HOME:-$HOME/.cache}
 . "$(dirname "$0")/../support/lib.sh"
 
 # The preset "best" takes its time with larger files; scripts/sizes compares them too.
-LARGEST_COMPARED=15000000
+LARGEST_COMPARED=8000000
 # Files of which zstd -19 and xz -6 prove the page.
 LARGEST_PROVEN=1000000
 

@@ -132,7 +132,7 @@ done
 # at_once DESCRIPTION ARGUMENT...: git with these in all of the worktrees at the same time.
 at_once()
 {
-	local what=$1 i pid
+	local what=$1 i
 	local -a pids=()
 	shift
 	for i in $(seq 6); do

@@ -325,7 +325,7 @@ struct brevis_metadata_info {
 /**
  * Reads the header of a file that is no archive, by the rules by which archives are made. A file
  * that breaks them, or has no header, is no failure: it is BREVIS_LAYOUT_OPAQUE and has no tensors.
- * So is one whose header is longer than 8 MiB, or has more than 65,536 entries of metadata: it is
+ * So is one whose header is longer than 6 MiB, or has more than 65,536 entries of metadata: it is
  * not looked into. The source is not used any more afterwards. Memory: up to three times that of
  * the header.
  */

@@ -17,7 +17,7 @@
 #define SAFETENSORS_PREFIX_SIZE 8
 
 /** The longest header of which everything is kept. Those of the largest models have 2 or 3 MB. */
-#define SAFETENSORS_KEPT_MAX (8u << 20)
+#define SAFETENSORS_KEPT_MAX (6u << 20)
 
 /** Width in bits of the machine words that a tensor's bytes are read as: 8, 16, 32 or 64. */
 struct safetensors_extent {

@@ -70,6 +70,31 @@ def headers():
             yield content[:LARGEST]
 
 
+def merges():
+    """Three headers each, as fuzz_headers takes them."""
+    def text(tensors, metadata=None, **more):
+        out = {"__metadata__": metadata} if metadata is not None else {}
+        at = 0
+        for name, (dtype, shape, size) in tensors.items():
+            out[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + size], **more}
+            at += size
+        return json.dumps(out, ensure_ascii=False).encode()
+
+    base = {"a.1": ("F32", [2, 3], 24), "b": ("BF16", [4], 8), "none": ("U8", [0, 7], 0), "s": ("F64", [], 8)}
+    less = {name: base[name] for name in ("s", "a.1")}
+    more = {"\u00e9\u65e5\n": ("I8", [5], 5), **base}
+    other = {**base, "b": ("F16", [4], 8)}
+    texts = [text(base), text(base, {"format": "pt"}), text(base, {"format": "pt", "k\"": "\u0000v"}), text(less, {}),
+             text(more, {"format": "np"}), text(other), text(base, unknown=[1, {"x": None}]), b"{}",
+             b'{"__metadata__":{"k":"1","k":"2","":""}}', b"", text({"huge": ("U8", [1 << 62], 1 << 62)}),
+             text({"large": ("U8", [1 << 62], 1 << 62)}), text({"c": ("F4", [2, 4], 4)})[:-1]]
+    for i, ours in enumerate(texts):
+        for k, theirs in enumerate(texts):
+            third = texts[(i * k) % 3]
+            parts = (third, ours, theirs)
+            yield b"".join(len(part).to_bytes(2, "little") + part for part in parts) + bytes([i & 1, k & 1]) * 4
+
+
 def packet(text):
     data = text if isinstance(text, bytes) else (text + "\n").encode()
     return b"%04x" % (len(data) + 4) + data
@@ -123,6 +148,7 @@ def main():
     write(folder, "archive", (content for content in contents if len(content) <= LARGEST))
     write(folder, "program", (p for content in contents for p in programs(content) if len(p) <= LARGEST))
     write(folder, "safetensors", headers())
+    write(folder, "headers", merges())
     write(folder, "pointer", [POINTER.encode(), POINTER.replace("\n", "\r\n").encode(), POINTER.replace("oid", "ext-0-x sha256:" + OID + "\noid").encode()])
     write(folder, "map", [POINTER.encode(), POINTER.encode()[:-1]])
     write(folder, "session", sessions())

@@ -71,9 +71,24 @@ for file in bombs/valid/*.brevis; do
 	costs "diff $name" "$MEMORY" '0 1 128' git-brevis diff "$file" "$DEMO"
 	summary "valid: $name"
 done
-costs 'textconv' "$MEMORY" 0 git-brevis textconv bombs/million-tensors
-costs 'diff' "$MEMORY" '1 128' git-brevis diff bombs/million-tensors "$DEMO"
-summary 'a million tensors, as they are'
+# Headers of files as they are: two that differ by a blank are compared, and three merged. Who merges
+# those that are looked into makes an archive, as who cleans them.
+must git init -q merging
+must git -C merging brevis track '*.safetensors'
+for file in bombs/plain/*.0; do
+	name=$(basename "$file" .0)
+	costs "textconv $name" "$MEMORY" 0 git-brevis textconv "$file"
+	costs "diff $name" "$MEMORY" 1 git-brevis diff "${file%0}1" "${file%0}2"
+	must cp "${file%0}1" merging/ours
+	cd merging || exit 1
+	times=1
+	case $name in spaces | value | names | tensors | entries-looked-into) times=3 ;; esac
+	CPU=$((times * CPU)) costs "merge-driver $name" "$((times * MEMORY))" '0 1' git-brevis merge-driver --tensors "../$file" ours "../${file%0}2" 7 x.safetensors
+	[ "$RC" -eq 0 ] || cmp ours "../${file%0}1" >>"$T/over" 2>&1
+	cd "$T" || exit 1
+	rm "${file%0}"*
+	summary "as it is: $name"
+done
 
 # ---- the same as objects -------------------------------------------------------------------------
 

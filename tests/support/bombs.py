@@ -5,7 +5,8 @@
     bombs.py FOLDER
 
 FOLDER/refused/NAME.brevis breaks a rule or a limit of docs/FORMAT.md. FOLDER/valid/NAME.brevis breaks none and restores FOLDER/valid/NAME, but whoever
-looks for tensors in it finds a header of a stranger's making. FOLDER/million-tensors is a safetensors file. Always the same files.
+looks for tensors in it finds a header of a stranger's making. FOLDER/plain/NAME.N are three
+safetensors files whose headers differ by a blank. Always the same files.
 """
 
 import json
@@ -137,13 +138,40 @@ def make_valid():
     valid("metadata-of-10-mb", header(json.dumps({"__metadata__": {"k" * 5_000_000: "v" * 5_000_000}}).encode()))
     million = b",".join(b'"%d":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}' % i for i in range(1_000_000))
     valid("million-tensors", header(b"{" + million + b"}"))
+
+
+def fill(begin, part, end, size):
+    """So many bytes, or some less."""
+    return begin + b",".join([part] * ((size - len(begin) - len(end)) // (len(part) + 1))) + end
+
+
+def plain(name, text, data=b""):
+    for version in range(3):
+        with open(os.path.join(FOLDER, "plain", f"{name}.{version}"), "wb") as out:
+            out.write(header(text + version * b" ") + data)
+
+
+def make_plain():
+    """Of the largest headers that there are, and of the largest that are looked into."""
+    field = b'"dtype":"U8","shape":[0],"data_offsets":[0,0]'
+    size = (6 << 20) - 8
+    plain("entries-largest", fill(b'{"__metadata__":{', b'"":""', b"}}", 100_000_000 - 8))
+    plain("entries", fill(b'{"__metadata__":{', b'"":""', b"}}", size))
+    plain("entries-looked-into", fill(b'{"__metadata__":{', b'"%s":"%s"' % (b"k" * 55, b"v" * 67), b"}}", size))
+    plain("spaces", b"{" + b" " * (size - 2) + b"}")
+    plain("value", b'{"__metadata__":{"":"' + b"\\u0041" * ((size - 24) // 6) + b'"}}')
+    plain("fields", fill(b'{"a":{' + field + b",", b'"x":{"y":[1]}', b"}}", size))
+    plain("names", b"{" + b",".join(b'"%s%d":{%s}' % (b"n" * 64_900, i, field) for i in range(size // 65_000)) + b"}")
+    many = ((6 << 20) - 1000) // 75
+    plain("tensors", b"{" + b",".join(b'"%d":{"dtype":"U8","shape":[0,0,0,0,0,0,0,0],"data_offsets":[0,0]}' % i for i in range(many)) + b"}")
+    plain("nested", b'{"a":{' + field + b',"x":' + b"[" * 120 + b"]" * 120 + b"}}")
     million = b",".join(b'"%d":{"dtype":"U8","shape":[1],"data_offsets":[%d,%d]}' % (i, i, i + 1) for i in range(1_000_000))
-    with open(os.path.join(FOLDER, "million-tensors"), "wb") as out:
-        out.write(header(b"{" + million + b"}") + bytes(1_000_000))
+    plain("million-tensors", b"{" + million + b"}", bytes(1_000_000))
 
 
-for kind in ("refused", "valid"):
+for kind in ("refused", "valid", "plain"):
     os.makedirs(os.path.join(FOLDER, kind), exist_ok=True)
 make_refused()
 make_repeated()
 make_valid()
+make_plain()

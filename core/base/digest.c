@@ -4,14 +4,20 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <openssl/rand.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <xxhash.h>
 /* Where the library has variants for each kind of processor, this takes the best. */
 #if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
 #include <xxh_x86dispatch.h>
 #endif
+
+/* Where memory was short when it was first used, OpenSSL stays half begun, and would crash. */
+static bool is_begun(void)
+{
+	return OPENSSL_init_crypto(0, NULL) == 1 && OSSL_LIB_CTX_get0_global_default() != NULL;
+}
 
 struct brevis_sha256 {
 	EVP_MD_CTX *evp;
@@ -19,7 +25,7 @@ struct brevis_sha256 {
 
 struct brevis_sha256 *brevis_sha256_new(void)
 {
-	struct brevis_sha256 *sha = malloc(sizeof(*sha));
+	struct brevis_sha256 *sha = is_begun() ? malloc(sizeof(*sha)) : NULL;
 
 	if (!sha)
 		return NULL;
@@ -126,13 +132,13 @@ struct content_keyer {
 
 struct content_keyer *content_keyer_new(void)
 {
-	struct content_keyer *keyer = calloc(1, sizeof(*keyer));
+	struct content_keyer *keyer = is_begun() ? calloc(1, sizeof(*keyer)) : NULL;
 	uint8_t secret[16];
 
 	if (!keyer)
 		return NULL;
 	keyer->evp = EVP_CIPHER_CTX_new();
-	if (RAND_bytes(secret, sizeof(secret)) != 1 || !keyer->evp ||
+	if (getentropy(secret, sizeof(secret)) != 0 || !keyer->evp ||
 	    EVP_EncryptInit_ex(keyer->evp, EVP_aes_128_gcm(), NULL, secret, NULL) != 1) {
 		content_keyer_free(keyer);
 		return NULL;

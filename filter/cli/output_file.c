@@ -65,21 +65,24 @@ static int open_temporary(struct output_file *output, mode_t mode)
 	const char *slash = strrchr(output->path, '/');
 	int dir_len = slash ? (int)(slash + 1 - output->path) : 0;
 	char token[TOKEN_SIZE + 1];
+	int error;
 
 	if (token_make(token) != 0 ||
 	    asprintf(&output->temporary, "%.*s.brevis-%s.tmp", dir_len, output->path, token) < 0) {
 		output->temporary = NULL;
 		return fail(output, errno);
 	}
+	output->guard = interrupt_guard_file(output->temporary);
 	output->fd =
 		open(output->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode & (mode_t)0777);
-	if (output->fd < 0) {
-		free(output->temporary);
-		output->temporary = NULL;
-		return fail(output, errno);
-	}
-	output->guard = interrupt_guard_file(output->temporary);
-	return 0;
+	if (output->fd >= 0)
+		return 0;
+	error = errno;
+	interrupt_forget(output->guard);
+	output->guard = -1;
+	free(output->temporary);
+	output->temporary = NULL;
+	return fail(output, error);
 }
 
 static int open_path(struct output_file *output, mode_t mode)

@@ -73,7 +73,7 @@ def examine(scenario, folder, fault, done):
     scenario.check_objects(folder)
     # Where there is no room for what git itself writes, git reports that, and leaves it.
     scenario.check_work(folder, partial=scenario.git_writes and fault in places.PLACES and done.returncode)
-    scenario.check_leavings(folder, killed=fault in KILLS)
+    scenario.check_leavings(folder, killed=fault in KILLS, by_git=fault in places.PLACES)
     scenario.check_said(done)
     need(fault not in TRANSPARENT or done.returncode == scenario.code, "it failed, though nothing is wrong")
     if done.returncode == scenario.code == 0 and fault not in SIGNALS:

@@ -151,8 +151,8 @@ int64_t repository_config_int(const struct repository *repository, const char *k
 
 /* ---- .lfsconfig ------------------------------------------------------------------------------
  * What a repository's authors commit. It is read as git-lfs does: the file in the work tree, else
- * that of the index, else that of HEAD. Other than by git-lfs, what it includes is not read, and it is
- * not read through a link: either may name any file of this machine. */
+ * that of the index, else that of HEAD. Other than by git-lfs, what it includes is not read, and it
+ * is not read through a link: either may name any file of this machine. */
 
 /* Reads a .lfsconfig. Returns true if there is one, even one that git cannot read. */
 static bool load_lfsconfig(struct repository *repository, const char *option, const char *what)

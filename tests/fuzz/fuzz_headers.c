@@ -112,7 +112,7 @@ static void compare(const struct version *a, const struct version *b)
 {
 	const struct workspace ws = {.threads = 1};
 	struct diff_file file = {.sides = {{.name = "a"}, {.name = "b"}}};
-	struct json_output *json = json_begin(stdout);
+	struct json_output *json = json_begin();
 	bool same = a->file.size == b->file.size &&
 		    memcmp(a->file.data, b->file.data, a->file.size) == 0;
 	enum diff_result as_text, as_json;
@@ -125,7 +125,7 @@ static void compare(const struct version *a, const struct version *b)
 	as_text = diff_text(&file, true, stdout);
 	as_json = diff_json(&file, json);
 	json_close(json);
-	PROPERTY(json_end(json) == 0);
+	PROPERTY(json_end(json, 0) == 0);
 	PROPERTY(as_text == as_json);
 	PROPERTY(as_text == (same ? DIFF_SAME : DIFF_FOUND));
 	model_view_free(file.sides[0].view);

@@ -105,8 +105,8 @@ static int make_input(const struct git_run *run)
 	return -1;
 }
 
-/* We ignore some signals (see main.c); git wants to die of them as always. */
-static int default_signals(posix_spawnattr_t *attributes)
+/* We ignore some signals (see main.c), and hold others; git wants to die of them as always. */
+static int default_signals(posix_spawnattr_t *attributes, const sigset_t *held)
 {
 	sigset_t set;
 
@@ -114,10 +114,13 @@ static int default_signals(posix_spawnattr_t *attributes)
 	sigaddset(&set, SIGPIPE);
 	sigaddset(&set, SIGXFSZ);
 	posix_spawnattr_setsigdefault(attributes, &set);
-	return posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setsigmask(attributes, held);
+	return posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
 }
 
-static int start(const struct git_run *run, int in, int out, int errors, pid_t *pid)
+/* held: the signals that it holds, as we do otherwise. */
+static int start(const struct git_run *run, const sigset_t *held, int in, int out, int errors,
+		 pid_t *pid)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
@@ -133,7 +136,7 @@ static int start(const struct git_run *run, int in, int out, int errors, pid_t *
 	rc = posix_spawnattr_init(&attributes);
 	if (rc)
 		goto destroy_actions;
-	rc = default_signals(&attributes);
+	rc = default_signals(&attributes, held);
 	if (rc)
 		goto destroy_attributes;
 	if (in >= 0)
@@ -172,6 +175,7 @@ int git_run(const struct git_run *run)
 	int out[2] = {-1, -1};
 	int result = -1;
 	int unread = 0;
+	sigset_t held;
 	int guard;
 	pid_t pid;
 	int rc;
@@ -189,13 +193,16 @@ int git_run(const struct git_run *run)
 		if (errors < 0)
 			goto failed;
 	}
-	rc = start(run, input >= 0 || run->input_fd <= 0 ? input : run->input_fd, out[1], errors,
-		   &pid);
+	/* No signal comes between the child and its guard. */
+	interrupt_hold(&held);
+	rc = start(run, &held, input >= 0 || run->input_fd <= 0 ? input : run->input_fd, out[1],
+		   errors, &pid);
+	guard = rc ? -1 : interrupt_guard_child(pid);
+	interrupt_resume(&held);
 	if (rc) {
 		errno = rc;
 		goto failed;
 	}
-	guard = interrupt_guard_child(pid);
 	if (out[1] >= 0) {
 		close(out[1]);
 		out[1] = -1;

@@ -69,18 +69,23 @@ int process_start(struct process *process, const char *const *argv,
 	int in[2] = {-1, -1};
 	int out[2] = {-1, -1};
 	int report[2] = {-1, -1};
+	sigset_t held;
 	int reason;
 
 	*process = (struct process){.pid = -1, .in = -1, .out = -1, .guard = -1};
 	if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 ||
 	    pipe2(report, O_CLOEXEC) != 0)
 		goto fail;
+	/* No signal comes between the child and its guard. */
+	interrupt_hold(&held);
 	process->pid = fork();
+	if (process->pid > 0)
+		process->guard = interrupt_guard_child(process->pid);
+	interrupt_resume(&held);
 	if (process->pid < 0)
 		goto fail;
 	if (process->pid == 0)
 		become(argv, options ? options : &none, in[0], out[1], report[1]);
-	process->guard = interrupt_guard_child(process->pid);
 	close_fd(&report[1]);
 	reason = read_report(report[0]);
 	if (reason) {

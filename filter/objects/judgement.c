@@ -120,7 +120,7 @@ void object_judge_name(const struct object_file *file, const struct pointer *poi
 	if (!source_is_object(&source, &itself, &err)) {
 		if (err.status == BREVIS_E_IO)
 			judge(out, VERDICT_UNREADABLE,
-			      strerror(file->failure ? file->failure : EIO),
+			      file->failure ? strerror(file->failure) : err.message,
 			      "check the disk and try again");
 		else if (source.size != pointer->size)
 			judge_size(out, VERDICT_DAMAGED, source.size, pointer->size, replace);

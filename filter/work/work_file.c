@@ -12,6 +12,7 @@
 
 #include "filter/cli/interrupt.h"
 #include "filter/cli/report.h"
+#include "filter/objects/token.h"
 #include "filter/stream.h"
 
 /* What helps where nothing can be written. */
@@ -244,15 +245,6 @@ struct work_file {
 	int reason; /* errno of the first failure */
 };
 
-/* A name that no other process of ours uses. */
-static void choose_name(struct work_file *file)
-{
-	static unsigned counter;
-
-	snprintf(file->name, sizeof(file->name), ".git-brevis-%ld-%u", (long)getpid(),
-		 __atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED));
-}
-
 static void remove_name(struct work_file *file)
 {
 	if (file->name[0])
@@ -260,16 +252,21 @@ static void remove_name(struct work_file *file)
 	file->name[0] = 0;
 }
 
-/* Guards the temporary name against signals before a file has it; without memory for that, it is
- * merely not guarded. */
-static void guard_name(struct work_file *file)
+/* Chooses a name that nobody else has, so that it can be guarded against signals before a file has
+ * it; without memory for that, it is merely not guarded. Returns -1 with errno. */
+static int choose_name(struct work_file *file)
 {
 	int dir_len = (int)(file->leaf - file->path);
+	char token[TOKEN_SIZE + 1];
 
+	if (token_make(token) != 0)
+		return -1;
+	snprintf(file->name, sizeof(file->name), ".git-brevis-%s", token);
 	if (asprintf(&file->guarded, "%s/%.*s%s", file->top, dir_len, file->path, file->name) < 0)
 		file->guarded = NULL;
 	else
 		file->guard = interrupt_guard_file(file->guarded);
+	return 0;
 }
 
 /* A file without a name cannot be left behind, whatever ends us. Not every filesystem has them. */
@@ -278,8 +275,8 @@ static int open_new(struct work_file *file, mode_t mode)
 	file->fd = openat(file->dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
 	if (file->fd >= 0)
 		return 0;
-	choose_name(file);
-	guard_name(file);
+	if (choose_name(file) != 0)
+		return -1;
 	file->fd = openat(file->dir, file->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 	if (file->fd >= 0)
 		return 0;
@@ -389,8 +386,8 @@ static int give_name(struct work_file *file)
 {
 	if (file->name[0])
 		return 0;
-	choose_name(file);
-	guard_name(file);
+	if (choose_name(file) != 0)
+		return -1;
 	if (link_self(file, file->name) == 0)
 		return 0;
 	file->name[0] = 0;

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A slot is free when both are empty. The handler reads them with nothing but lock-free loads. */
+/* Who has taken a slot fills path or pid. The handler reads them with lock-free loads only. */
 struct slot {
 	_Atomic(const char *) path;
 	atomic_int pid;
@@ -18,14 +18,14 @@ struct slot {
 
 static struct slot slots[INTERRUPT_SLOTS];
 
-/* How long children are waited for, in all, and how often they are looked at meanwhile. */
-#define PATIENCE 500
+/* How often children are looked at, in all, until they have ended, and how long in between. */
+#define LOOKS 500
 static const struct timespec moment = {.tv_nsec = 2000000};
 
 /* A child that still runs might give its file the name that is about to be removed. */
 static void end_children(void)
 {
-	int left = PATIENCE;
+	int left = LOOKS;
 	size_t i;
 
 	for (i = 0; i < INTERRUPT_SLOTS; i++) {

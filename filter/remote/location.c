@@ -183,7 +183,7 @@ static int parse_user(const struct parse *parse, char *user)
 
 	if (!decode(user) || has_control(user))
 		return refuse(parse, NULL, "its user's name is not well formed");
-	/* Neither does ssh take these: messages name commands for people to copy. */
+	/* Nor does ssh take most of these: messages name commands for people to copy. */
 	if (parse->out->scheme == LOCATION_SFTP && (*user == '-' || strpbrk(user, SHELL_SIGNS)))
 		return refuse(parse, NULL, "its user's name would mean something else to a shell");
 	if (colon || strchr(user, ':'))

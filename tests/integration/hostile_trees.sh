@@ -43,7 +43,10 @@ attack()
 {
 	local name=$1 commit
 	shift
-	commit=$(git commit-tree -m "$name" "$(tree "$@")") || return
+	if ! commit=$(git commit-tree -m "$name" "$(tree "$@")"); then
+		not_ok "set-up: a commit of $name"
+		return
+	fi
 	must git update-ref "refs/heads/$name" "$commit"
 	attacks+=("$name")
 }

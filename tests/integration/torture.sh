@@ -34,15 +34,18 @@ done < <(sed -n 's/^ok [0-9]* - \(.*\) # SKIP .*/\1/p' "$T/said")
 
 # Libraries that are first used where memory is short: OpenSSL stays half begun.
 mkdir "$T/short"
+hits=0
 for at in $(seq 1 120); do
 	head -c 200 /dev/zero >"$T/count"
 	run env LD_PRELOAD="$LIBRARY" TORTURE_STATE="$T/count" TORTURE_FAULT=nomem TORTURE_AT="$at" \
 		git-brevis compress "$TOP/tests/support/lib.sh" -f -o "$T/short/archive"
+	hits=$((hits + $(od -An -tu8 -N8 "$T/count")))
 	case $RC in 0 | 128) ;; *) echo "call $at: exit code $RC" ;; esac
 	find "$T/short" ! -name archive -type f
 	rm -f "$T/short/archive"
 done >"$T/wrong"
-is 'no allocation that fails while all begins makes it crash, or leaves a file' "$(cat "$T/wrong")" ""
+at_least 'allocations that failed while all begins' "$hits" 100
+is 'none of them makes it crash, or leaves a file' "$(cat "$T/wrong")" ""
 is 'nothing of it is left' "$(ls "$T/place")" ""
 
 done_testing

@@ -131,13 +131,14 @@ static void end_holder(int number)
 		for (;;)
 			pause();
 	}
+	/* Else a child that fails would be waited for for ever. */
+	close(ready[1]);
 	assert_int_equal(read(ready[0], &byte, 1), 1);
 	assert_taken();
 	kill(pid, number);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == number);
 	close(ready[0]);
-	close(ready[1]);
 }
 
 static void test_signal_leaves_nothing(void **state)

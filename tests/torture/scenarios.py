@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 from world import content, files_below, need, sha256
+
 MARK = b"git-brevis\n"
 
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where memory is short: each allocation of the core fails once, or from there on all do. A call
- * then either does without, and what it gives is as good as ever, or says BREVIS_E_NOMEM: nothing
- * is called damaged for it, nothing is lost of what was allocated. The linker wraps what allocates
- * for this test.
+ * Where memory is short: each allocation of the core, or of many some, fails once, or from there on
+ * all do. A call then either does without, and what it gives is as good as ever, or says
+ * BREVIS_E_NOMEM: nothing is called damaged for it, nothing is lost of what was allocated. The
+ * linker wraps what allocates for this test.
  */
 #include "tests/unit/support.h"
 

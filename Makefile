@@ -137,7 +137,8 @@ core-unit-names:
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 # The rooms that targets link, so that the fuzzers' build, which nobody else shares, has no others.
 FUZZ_ROOMS := agent cli convert diff git merge model objects work
-FUZZ_OBJ   := $(filter $(addsuffix /%,$(addprefix $(BUILD)/filter/,$(FUZZ_ROOMS))) $(BUILD)/filter/stream.o,$(ROOMS_OBJ))
+FUZZ_OBJ   := $(filter $(addsuffix /%,$(addprefix $(BUILD)/filter/,$(FUZZ_ROOMS))) \
+              $(BUILD)/filter/remote/json_tree.o $(BUILD)/filter/stream.o,$(ROOMS_OBJ))
 
 $(BUILD)/libfuzzed.a: $(FUZZ_OBJ)
 	@rm -f $@

@@ -66,8 +66,8 @@ never_ran 'clone'
 cd clone || exit 1
 for command in 'env' 'status' 'ls-files -l' 'fsck' 'verify --all' 'stats' 'checkout' 'pull' 'diff HEAD' 'store ls' 'store verify' 'track' \
 	'inspect model.safetensors' 'pointer model.safetensors' 'migrate export --dry-run *.safetensors'; do
-	# shellcheck disable=SC2086 # words
-	run timeout 30 git brevis $command
+	read -ra words <<<"$command" # patterns are git-brevis's to expand
+	run timeout 30 git brevis "${words[@]}"
 	[ "$RC" -ne 124 ] || not_ok "$command hangs" "$T/err"
 	never_ran "$command"
 done
@@ -138,8 +138,8 @@ swap()
 }
 for command in 'checkout' 'pull' 'checkout d/x.safetensors leaf.safetensors' 'migrate export *.safetensors' 'migrate import *.safetensors'; do
 	swap
-	# shellcheck disable=SC2086 # words
-	run timeout 30 git brevis $command
+	read -ra words <<<"$command" # patterns are git-brevis's to expand
+	run timeout 30 git brevis "${words[@]}"
 	is "$command: nothing is written through a link" "$(cat "$T/victim/x.safetensors" "$T/victim/leaf" | tr '\n' ' ')$(find "$T/victim" | wc -l)" \
 		'precious precious 3'
 done

@@ -101,8 +101,8 @@ for name in "${attacks[@]}"; do
 	must git worktree add -q --no-checkout --detach "$T/there" "$name"
 	for verb in checkout pull 'fsck --repair' 'migrate export *.safetensors' 'migrate import *'; do
 		git -C "$T/there" reset -q --hard "$name" >/dev/null 2>&1
-		# shellcheck disable=SC2086 # words
-		in_dir "$T/there" tries $verb
+		read -ra words <<<"$verb" # patterns are git-brevis's to expand
+		in_dir "$T/there" tries "${words[@]}"
 	done
 	must git worktree remove --force "$T/there"
 	if [ -s "$T/complaints" ]; then not_ok "$name" "$T/complaints"; else ok "$name"; fi

@@ -26,7 +26,8 @@ at_least 'faults that happened' "$(sed -n 's/^# \([0-9]*\) injections, .*/\1/p' 
 if [ "$RC" -eq 0 ]; then
 	ok "no call that fails loses anything: $(sed -n 's/^# \(.* losses\)$/\1/p' "$T/said")"
 else
-	not_ok 'no call that fails loses anything' "$T/said"
+	sed -n '/^not ok/,/^\(ok\|# |\)/p' "$T/said" >"$T/lost"
+	not_ok 'no call that fails loses anything' "$T/lost"
 fi
 while read -r fault; do
 	not_here "$fault" 'nothing may be mounted here'

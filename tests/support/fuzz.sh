@@ -77,7 +77,11 @@ fuzz_test()
 	if [ "$code" -eq 0 ] && [ "${inputs:-0}" -gt 0 ]; then
 		echo "ok 1 - $1: $FUZZ_SECONDS s, $inputs inputs and no finding"
 	else
-		echo "not ok 1 - $1: a finding; it is in build/fuzz/findings"
+		if [ "$findings" -gt 0 ]; then
+			echo "not ok 1 - $1: a finding; it is in build/fuzz/findings"
+		else
+			echo "not ok 1 - $1: exit code $code after ${inputs:-0} inputs"
+		fi
 		tail -n 50 "$log" | sed 's/^/# /'
 	fi
 }

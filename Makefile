@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Targets: see `make help`. Variables: BUILD, CC, AR, NM, OBJCOPY, STRIP, PKG_CONFIG, OPT, UNIT_OPT,
 # SANITIZE, CFLAGS, LDFLAGS; DESTDIR, PREFIX and those below it for `make install`; DISTDIR for `make dist` and
-# `make deb`.
+# `make deb`; TESTS, SECONDS_EACH, TORTURE and COVERAGE for what tests.
 
 PREFIX     ?= /usr/local
 BINDIR     ?= $(PREFIX)/bin

@@ -50,7 +50,7 @@ while read -r file; do
 	check "shellcheck: $file" diff /dev/null "$T/found"
 done <"$T/scripts"
 is 'shellcheck had nothing else to say' "$code $(cat "$T/err")" '0 '
-# What they source is read with them, but findings in it are told only of files that are named.
+# What they source, as it is.
 for file in tests/support/*.sh scripts/completions/*.bash; do
 	check "shellcheck: $file" shellcheck -x -P SCRIPTDIR -e SC2317 "$file"
 done

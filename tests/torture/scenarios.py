@@ -109,13 +109,16 @@ class Scenario:
         if killed:  # who comes next takes over what has this mark
             locks = [path for path in locks if not path.endswith(".brevis.lock") and content(path) != MARK]
         need(not locks, f"locked: {locks}")
+        known = {".git", ".gitattributes", ".lfsconfig", *self.models, *self.others()}
+        beside = [name for name in os.listdir(work) if name not in known]
         if killed:
+            foreign = [name for name in beside if "brevis" not in name and not name.startswith(".merge_file_")]
+            need(not foreign, f"left behind, and nobody can tell by whom: {foreign}")
             return
         left = [path for path in files_below(os.path.join(work, ".git", "lfs", "tmp"))]
         left += [path for path in files_below(os.path.join(folder, "store", "tmp"))]
         left += [path for path in files_below(os.path.join(work, ".git", "lfs", "brevis")) if "/new-" in path]
-        known = {".git", ".gitattributes", ".lfsconfig", *self.models, *self.others()}
-        left += [name for name in os.listdir(work) if name not in known and not (by_git and name.startswith(".merge_file_"))]
+        left += [name for name in beside if not (by_git and name.startswith(".merge_file_"))]
         need(not left, f"left behind: {left}")
 
     def others(self):

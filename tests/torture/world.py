@@ -17,6 +17,7 @@ FAULTS = ("ENOSPC", "EDQUOT", "EIO", "EINTR", "EMFILE", "EROFS", "EAGAIN", "EACC
 SYSCALLS = {"syscall-KILL": "KILL", "syscall-TERM": "TERM", "syscall-INT": "INT"}
 KILLS = ("KILL", "syscall-KILL")
 SIGNALS = ("KILL", "TERM", "INT", *SYSCALLS)
+PATIENCE = 300  # seconds; a command that takes longer hangs
 COUNTERS = struct.Struct(f"<Q{len(FAULTS)}Q")
 
 
@@ -69,8 +70,10 @@ class World:
         self.must(place, "git", "lfs", "install", "--skip-repo")
 
     def run(self, folder, *command, env=None):
-        return subprocess.run(command, cwd=folder, env={**self.env, **(env or {})}, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        done = subprocess.run(("timeout", "-k", "10", str(PATIENCE), *command), cwd=folder, env={**self.env, **(env or {})},
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        need(done.returncode != 124, f"{' '.join(command)} hangs")
+        return done
 
     def must(self, folder, *command):
         done = self.run(folder, *command)

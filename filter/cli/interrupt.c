@@ -79,6 +79,19 @@ void interrupt_resume(const sigset_t *before)
 	pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
+void interrupt_leave(const sigset_t *before)
+{
+	size_t i;
+
+	for (i = 0; i < NUMBERS; i++) {
+		struct sigaction action;
+
+		if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler == on_signal)
+			signal(numbers[i], SIG_DFL);
+	}
+	interrupt_resume(before);
+}
+
 void interrupt_install(void)
 {
 	size_t i;

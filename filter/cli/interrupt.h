@@ -28,6 +28,10 @@ void interrupt_hold(sigset_t *before);
 
 void interrupt_resume(const sigset_t *before);
 
+/** The same in a child that was made meanwhile: a signal ends it, and does not clean up for its
+ * parent, which goes on. */
+void interrupt_leave(const sigset_t *before);
+
 /** Registers a child process. Returns a handle, or -1 when all slots are taken. */
 int interrupt_guard_child(pid_t pid);
 

@@ -18,8 +18,28 @@
 #include "filter/objects/token.h"
 #include "filter/stream.h"
 
-/* What is in a lock of ours. git's own are empty, or begin with "DIRC". */
-static const char mark[] = "git-brevis\n";
+#define BOOT_ID_SIZE 36
+/* What is in a lock of ours, with the boot of the system it was made on: on some file systems that
+ * machines share, only those on the same one learn whether it is held. git's own locks are empty,
+ * or begin with "DIRC". */
+#define MARK_NAME "git-brevis "
+#define MARK_SIZE (sizeof(MARK_NAME) - 1 + BOOT_ID_SIZE + 1)
+
+/* Returns false where the system does not say which boot this is. */
+static bool make_mark(char mark[MARK_SIZE + 1])
+{
+	char boot[BOOT_ID_SIZE];
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	bool known;
+
+	if (fd < 0)
+		return false;
+	known = stream_read_start(fd, boot, sizeof(boot)) == BOOT_ID_SIZE;
+	close(fd);
+	if (known)
+		snprintf(mark, MARK_SIZE + 1, MARK_NAME "%.*s\n", BOOT_ID_SIZE, boot);
+	return known;
+}
 
 static char *named(const char *index, const char *suffix)
 {
@@ -28,16 +48,18 @@ static char *named(const char *index, const char *suffix)
 	return asprintf(&name, "%s%s", index, suffix) < 0 ? NULL : name;
 }
 
-/* Makes a file that has the mark, and holds it. Where files cannot be held it has no mark, and so
- * nobody takes it over. Returns -1 with errno. */
+/* Makes a file that has the mark, and holds it. Where files cannot be held, or nobody can say by
+ * whom, it has no mark, and so nobody takes it over. Returns -1 with errno. */
 static int make_marked(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	char mark[MARK_SIZE + 1];
 	int error;
 
 	if (fd < 0)
 		return -1;
-	if (flock(fd, LOCK_EX | LOCK_NB) != 0 || stream_write(&fd, mark, sizeof(mark) - 1) == 0)
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0 || !make_mark(mark) ||
+	    stream_write(&fd, mark, MARK_SIZE) == 0)
 		return fd;
 	error = errno;
 	close(fd);
@@ -56,17 +78,18 @@ static bool is_name_of(const char *path, int fd)
 	       named.st_ino == held.st_ino;
 }
 
-/* Takes over a lock that has our mark and no holder. Returns its descriptor, or -1 with
- * errno EEXIST. */
+/* Takes over a lock that has our mark, of this boot, and no holder. Returns its descriptor, or -1
+ * with errno EEXIST. */
 static int take_over(const char *path)
 {
-	char text[sizeof(mark)];
+	char mark[MARK_SIZE + 1];
+	char text[MARK_SIZE + 1];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
 	if (fd < 0)
 		goto taken;
-	if (stream_read_start(fd, text, sizeof(text)) == sizeof(mark) - 1 &&
-	    memcmp(text, mark, sizeof(mark) - 1) == 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+	if (make_mark(mark) && stream_read_start(fd, text, sizeof(text)) == (ssize_t)MARK_SIZE &&
+	    memcmp(text, mark, MARK_SIZE) == 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
 	    is_name_of(path, fd))
 		return fd;
 	close(fd);

@@ -81,11 +81,13 @@ int process_start(struct process *process, const char *const *argv,
 	process->pid = fork();
 	if (process->pid > 0)
 		process->guard = interrupt_guard_child(process->pid);
+	if (process->pid == 0) {
+		interrupt_leave(&held);
+		become(argv, options ? options : &none, in[0], out[1], report[1]);
+	}
 	interrupt_resume(&held);
 	if (process->pid < 0)
 		goto fail;
-	if (process->pid == 0)
-		become(argv, options ? options : &none, in[0], out[1], report[1]);
 	close_fd(&report[1]);
 	reason = read_report(report[0]);
 	if (reason) {

@@ -7,7 +7,7 @@ import subprocess
 
 from world import content, files_below, need, sha256
 
-MARK = b"git-brevis\n"
+MARK = b"git-brevis "
 
 
 class Scenario:
@@ -107,7 +107,7 @@ class Scenario:
         work = os.path.join(folder, self.work)
         locks = [path for path in files_below(folder) if path.endswith(".lock")]
         if killed:  # who comes next takes over what has this mark
-            locks = [path for path in locks if not path.endswith(".brevis.lock") and content(path) != MARK]
+            locks = [path for path in locks if not path.endswith(".brevis.lock") and not content(path).startswith(MARK)]
         need(not locks, f"locked: {locks}")
         known = {".git", ".gitattributes", ".lfsconfig", *self.models, *self.others()}
         beside = [name for name in os.listdir(work) if name not in known]

@@ -14,15 +14,20 @@ CROSS_UNITS=$(make -s core-unit-names) || exit 1
 #   test_chain, test_bytes   matching by Zstandard and LZMA; the corpus has chains and records of bytes
 #   test_encoder, test_guided_encoder, test_presets, test_search, test_rules
 #                            digests encodes more files, in all presets, for each operator and coding
+#   test_synthesis           what a search finds; digests compares what it found
+#   test_archive, test_archive_read, test_archive_damage
+#                            digests makes and restores archives, reads all that are made by hand, and compares
+#                            in which words those that the format forbids are refused
 #   test_safetensors         a header of a million tensors; digests reads each kind of header
 #   test_usual               what a search would have saved; digests compares what the presets chose
 #   test_pieces, test_proof  arithmetic with sizes, and what an encoder does with wrong records: of
 #                            large files, for no instruction of a processor's own
 CROSS_LEFT_OUT=" test_chain test_bytes test_encoder test_guided_encoder test_presets test_search "
-CROSS_LEFT_OUT+="test_rules test_safetensors test_usual test_pieces test_proof "
+CROSS_LEFT_OUT+="test_rules test_synthesis test_archive test_archive_read test_archive_damage "
+CROSS_LEFT_OUT+="test_safetensors test_usual test_pieces test_proof "
 
 # Of repetitions with random numbers (tests/unit/share.h) these many are done there, in percent.
-CROSS_SHARE=20
+CROSS_SHARE=10
 
 # The unit tests that are run there.
 cross_units()

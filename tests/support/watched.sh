@@ -79,7 +79,7 @@ watched_units_of_all()
 watched_share()
 {
 	case $1 in
-	asan) echo 30 ;;
+	asan) echo 15 ;;
 	tsan) echo 20 ;;
 	valgrind) echo 2 ;;
 	*) echo 100 ;;

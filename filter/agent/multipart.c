@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <yajl/yajl_gen.h>
 
 #include "filter/agent/multipart_action.h"
+#include "filter/cli/json_gen.h"
 #include "filter/remote/retry.h"
 
 /* Bytes that are hashed at a time. */
@@ -247,20 +247,21 @@ static void put_parts(yajl_gen gen, const struct upload *upload)
 	yajl_gen_array_close(gen);
 }
 
-/* {"oid", "parts"}; NULL when memory is short. */
-static yajl_gen make_completion(const struct upload *upload)
+/* {"oid", "parts"} */
+static void make_completion(const struct upload *upload, struct buffer *out)
 {
-	yajl_gen gen = yajl_gen_alloc(NULL);
+	struct json_gen json;
+	yajl_gen gen;
 
-	if (!gen)
-		return NULL;
+	json_gen_begin(&json, out);
+	gen = json.gen;
 	yajl_gen_map_open(gen);
 	put_text(gen, "oid");
 	put_text(gen, upload->event->pointer.oid);
 	put_text(gen, "parts");
 	put_parts(gen, upload);
 	yajl_gen_map_close(gen);
-	return gen;
+	json_gen_end(&json);
 }
 
 /* Posts it until it arrives. */
@@ -287,22 +288,21 @@ static int complete(const struct upload *upload, struct fault *fault)
 	struct store_settings patient = *upload->settings;
 	struct network *network = network_new(&patient);
 	char **headers = action_headers(upload->event, more);
-	yajl_gen gen = make_completion(upload);
-	const unsigned char *text = NULL;
+	struct buffer text = BUFFER_INIT;
 	int rc;
 
+	make_completion(upload, &text);
 	if (patient.idle_timeout_s && patient.idle_timeout_s < COMPLETION_TIMEOUT_S)
 		patient.idle_timeout_s = COMPLETION_TIMEOUT_S;
-	if (network && headers && gen &&
-	    yajl_gen_get_buf(gen, &text, &request.data_len) == yajl_gen_status_ok) {
-		request.data = text;
+	if (network && headers && !buffer_failed(&text)) {
+		request.data = text.data;
+		request.data_len = text.size;
 		request.headers = (const char *const *)headers;
 		rc = post(network, &patient, &request, fault);
 	} else {
 		rc = fault_nomem(fault);
 	}
-	if (gen)
-		yajl_gen_free(gen);
+	buffer_release(&text);
 	action_headers_free(headers);
 	network_free(network);
 	return rc;

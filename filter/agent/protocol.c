@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <yajl/yajl_gen.h>
 
 #include "core/base/buffer.h"
 #include "core/base/escape.h"
+#include "filter/cli/json_gen.h"
 #include "filter/remote/json_tree.h"
 
 /* Bytes of a line, at most. An upload to a hub may name 10,000 parts, each by a signed URL. */
@@ -267,30 +267,32 @@ static void put_number(yajl_gen gen, const char *name, uint64_t value)
 	yajl_gen_number(gen, text, (size_t)len);
 }
 
-/* Begins an answer. NULL when memory is short. */
-static yajl_gen begin(void)
-{
-	yajl_gen gen = yajl_gen_alloc(NULL);
+struct answer {
+	struct json_gen json;
+	struct buffer text;
+};
 
-	if (gen)
-		yajl_gen_map_open(gen);
-	return gen;
+static yajl_gen begin(struct answer *answer)
+{
+	answer->text = (struct buffer)BUFFER_INIT;
+	json_gen_begin(&answer->json, &answer->text);
+	yajl_gen_map_open(answer->json.gen);
+	return answer->json.gen;
 }
 
 /* Ends it and sends it, in one write. */
-static int end(yajl_gen gen, FILE *out)
+static int end(struct answer *answer, FILE *out)
 {
-	const unsigned char *text;
-	size_t len;
+	struct buffer *text = &answer->text;
 	int result = -1;
 
-	if (!gen)
-		return -1;
-	if (yajl_gen_map_close(gen) == yajl_gen_status_ok &&
-	    yajl_gen_get_buf(gen, &text, &len) == yajl_gen_status_ok &&
-	    fwrite(text, 1, len, out) == len && putc('\n', out) == '\n' && fflush(out) == 0)
+	yajl_gen_map_close(answer->json.gen);
+	json_gen_end(&answer->json);
+	buffer_u8(text, '\n');
+	if (!buffer_failed(text) && fwrite(text->data, 1, text->size, out) == text->size &&
+	    fflush(out) == 0)
 		result = 0;
-	yajl_gen_free(gen);
+	buffer_release(text);
 	return result;
 }
 
@@ -318,47 +320,45 @@ static void put_error(yajl_gen gen, const char *where, const struct fault *fault
 
 int agent_answer_init(FILE *out, const struct fault *fault)
 {
-	yajl_gen gen = begin();
+	struct answer answer;
+	yajl_gen gen = begin(&answer);
 
-	if (gen && fault)
+	if (fault)
 		put_error(gen, NULL, fault);
-	return end(gen, out);
+	return end(&answer, out);
 }
 
 int agent_answer_progress(FILE *out, const char *oid, uint64_t so_far, uint64_t since_last)
 {
-	yajl_gen gen = begin();
+	struct answer answer;
+	yajl_gen gen = begin(&answer);
 
-	if (gen) {
-		put_member(gen, "event", "progress");
-		put_member(gen, "oid", oid);
-		put_number(gen, "bytesSoFar", so_far);
-		put_number(gen, "bytesSinceLast", since_last);
-	}
-	return end(gen, out);
+	put_member(gen, "event", "progress");
+	put_member(gen, "oid", oid);
+	put_number(gen, "bytesSoFar", so_far);
+	put_number(gen, "bytesSinceLast", since_last);
+	return end(&answer, out);
 }
 
 int agent_answer_complete(FILE *out, const char *oid, const char *path)
 {
-	yajl_gen gen = begin();
+	struct answer answer;
+	yajl_gen gen = begin(&answer);
 
-	if (gen) {
-		put_member(gen, "event", "complete");
-		put_member(gen, "oid", oid);
-		if (path)
-			put_member(gen, "path", path);
-	}
-	return end(gen, out);
+	put_member(gen, "event", "complete");
+	put_member(gen, "oid", oid);
+	if (path)
+		put_member(gen, "path", path);
+	return end(&answer, out);
 }
 
 int agent_answer_error(FILE *out, const char *oid, const char *where, const struct fault *fault)
 {
-	yajl_gen gen = begin();
+	struct answer answer;
+	yajl_gen gen = begin(&answer);
 
-	if (gen) {
-		put_member(gen, "event", "complete");
-		put_member(gen, "oid", oid);
-		put_error(gen, where, fault);
-	}
-	return end(gen, out);
+	put_member(gen, "event", "complete");
+	put_member(gen, "oid", oid);
+	put_error(gen, where, fault);
+	return end(&answer, out);
 }

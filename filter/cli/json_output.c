@@ -6,15 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yajl/yajl_gen.h>
-
 #include "core/base/buffer.h"
+#include "filter/cli/json_gen.h"
 #include "filter/cli/report.h"
 
 #define DEPTH_LIMIT 32
 
 struct json_output {
+	struct json_gen writer;
 	yajl_gen gen;
+	struct buffer text;     /* what is not handed over yet */
 	char open[DEPTH_LIMIT]; /* '{' or '[' of each level */
 	size_t depth;
 	bool failed;
@@ -29,26 +30,22 @@ static void check(struct json_output *json, yajl_gen_status status)
 /* Hands over what is ready, so that a long list takes no memory. */
 static void flush(struct json_output *json)
 {
-	const unsigned char *text;
-	size_t len;
-
-	if (yajl_gen_get_buf(json->gen, &text, &len) == yajl_gen_status_ok) {
-		fwrite(text, 1, len, stdout);
-		yajl_gen_clear(json->gen);
-	}
+	if (json->text.size)
+		fwrite(json->text.data, 1, json->text.size, stdout);
+	json->failed |= buffer_failed(&json->text);
+	buffer_clear(&json->text);
 }
 
 struct json_output *json_begin(void)
 {
 	struct json_output *json = calloc(1, sizeof(*json));
 
-	if (json)
-		json->gen = yajl_gen_alloc(NULL);
-	if (!json || !json->gen) {
-		free(json);
+	if (!json) {
 		report_error("out of memory");
 		return NULL;
 	}
+	json_gen_begin(&json->writer, &json->text);
+	json->gen = json->writer.gen;
 	yajl_gen_config(json->gen, yajl_gen_beautify, 1);
 	yajl_gen_config(json->gen, yajl_gen_indent_string, "  ");
 	return json;
@@ -175,9 +172,10 @@ int json_end(struct json_output *json, int rc)
 
 	if (!json)
 		return rc;
-	failed = json->failed || json->depth != 0;
 	flush(json);
-	yajl_gen_free(json->gen);
+	failed = json->failed || json->depth != 0;
+	json_gen_end(&json->writer);
+	buffer_release(&json->text);
 	free(json);
 	return failed && rc >= 0 ? report_error("out of memory") : rc;
 }

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yajl/yajl_gen.h>
 
 #include "core/base/bytes.h"
+#include "filter/cli/json_gen.h"
 #include "filter/model/model_metadata.h"
 
 #define PREFIX_SIZE 8 /* the length of the text */
@@ -139,11 +139,6 @@ static void put_tensor(yajl_gen gen, const struct merge_item *item, uint64_t off
 	yajl_gen_map_close(gen);
 }
 
-static void append(void *ctx, const char *text, size_t len)
-{
-	buffer_append(ctx, text, len);
-}
-
 /* Appends the text, and its length before it. Returns its tensors' bytes. */
 static uint64_t put_header(yajl_gen gen, const struct merge_plan *tensors,
 			   const struct merge_list tensor_lists[MERGE_VERSIONS],
@@ -199,16 +194,14 @@ enum merge_composed merge_header_compose(const struct merge_plan *tensors,
 					 const struct merge_list metadata_lists[MERGE_VERSIONS],
 					 struct buffer *out)
 {
-	yajl_gen gen = yajl_gen_alloc(NULL);
+	struct json_gen json;
 	size_t begin = out->size;
 	uint64_t bytes;
 
-	if (!gen)
-		return MERGE_NO_MEMORY;
-	yajl_gen_config(gen, yajl_gen_print_callback, append, out);
 	buffer_le64(out, 0);
-	bytes = put_header(gen, tensors, tensor_lists, metadata, metadata_lists);
-	yajl_gen_free(gen);
+	json_gen_begin(&json, out);
+	bytes = put_header(json.gen, tensors, tensor_lists, metadata, metadata_lists);
+	json_gen_end(&json);
 	while ((out->size - begin) % 8)
 		buffer_u8(out, ' ');
 	if (buffer_failed(out))

@@ -12,6 +12,7 @@
     --scenarios WORDS  only these
     --faults WORDS     only these
     --pairs N          of each scenario only N kinds of faults, drawn by the seed
+    --at WORDS         only these calls: what a report named, once more
     --seed N           (1)
     --jobs N           at once (the processors)
     --resume FILE      notes there what is done, and does not do it again
@@ -139,6 +140,8 @@ class Torture:
     def chosen(self, scenario, fault, calls):
         # Before main, a process only loads its libraries.
         numbers = calls[self.loading:] if fault in SYSCALLS else calls if fault in places.PLACES else list(range(1, calls + 1))
+        if self.options.at:
+            return [at for at in numbers if str(at) in self.options.at]
         limit = {"nomem": self.options.allocations}.get(fault, 0) or self.options.injections
         if limit and len(numbers) > limit:
             # The last calls are not always reached, and much room is not always missed.
@@ -236,6 +239,7 @@ def main():
     parser.add_argument("--scenarios", type=str.split)
     parser.add_argument("--faults", type=str.split)
     parser.add_argument("--pairs", type=int, default=0)
+    parser.add_argument("--at", type=str.split)
     parser.add_argument("--resume")
     options = parser.parse_args()
     places.own_mounts()

@@ -89,9 +89,8 @@ static void test_replaces(void **state)
 
 static void test_locks_of_git_stay(void **state)
 {
-	static const char *const theirs[] = {"", "DIRC", "git-brevi", "git-brevis \n",
-					     "git-brevis "
-					     "00000000-0000-0000-0000-000000000000\n"};
+	static const char other_boot[] = "git-brevis 00000000-0000-0000-0000-000000000000\n";
+	const char *const theirs[] = {"", "DIRC", "git-brevi", "git-brevis \n", other_boot};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(theirs) / sizeof(theirs[0]); i++) {

@@ -27,7 +27,7 @@ CROSS_LEFT_OUT+="test_rules test_synthesis test_archive test_archive_read test_a
 CROSS_LEFT_OUT+="test_safetensors test_usual test_pieces test_proof "
 
 # Of repetitions with random numbers (tests/unit/share.h) these many are done there, in percent.
-CROSS_SHARE=10
+CROSS_SHARE=20
 
 # The unit tests that are run there.
 cross_units()

@@ -202,59 +202,11 @@ static void test_end_in_repeat(void **state)
 	free(out);
 }
 
-/* ---- time ------------------------------------------------------------------------------------ */
-
-/* Literals of one word each: what a library needs to begin is a thousand times what they hold. */
-#define SINGLES 57
-
-/* Readings of all of them: 0.3 million literals. */
-#define READINGS 6000
-
-static void check_time(const void *literal, size_t size)
-{
-	size_t counts[SINGLES + 1];
-	size_t period = 8256, count = READINGS * period;
-	struct buffer bytes = BUFFER_INIT;
-	struct brevis_error err = {0};
-	uint8_t *out = new_words(8, count);
-	clock_t begun = clock();
-	unsigned i;
-
-	for (i = 0; i < SINGLES; i++)
-		counts[i] = 1;
-	counts[SINGLES] = period - SINGLES;
-	program_put_repeat(&bytes, READINGS);
-	program_put_concat(&bytes, counts, SINGLES + 1);
-	for (i = 0; i < SINGLES; i++)
-		buffer_append(&bytes, literal, size);
-	program_put_const(&bytes, 8, 9);
-	if (run(&bytes, count, NULL, out, &err))
-		fail_msg("%s", err.message);
-	assert_int_equal(out[count - period], 7);
-	assert_int_equal(out[count - 1], 9);
-	assert_true((clock() - begun) / CLOCKS_PER_SEC < 2);
-	buffer_release(&bytes);
-	free(out);
-}
-
-/* A second would be plenty; with a decoder for each reading of a frame it takes six. */
-static void test_time_of_repeats(void **state)
-{
-	/* The word 7: a frame of a single segment and one raw block; an uncompressed chunk. */
-	static const char frame[] = "\x51\x0a\x28\xb5\x2f\xfd\x20\x01\x09\x00\x00\x07";
-	static const char chunk[] = "\x61\x05\x01\x00\x00\x07\x00";
-
-	(void)state;
-	check_time(frame, sizeof(frame) - 1);
-	check_time(chunk, sizeof(chunk) - 1);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_codings_begin_anew),
 		cmocka_unit_test(test_end_in_repeat),
-		cmocka_unit_test(test_time_of_repeats),
 	};
 
 	seed_init();

@@ -15,6 +15,7 @@ CROSS_UNITS=$(make -s core-unit-names) || exit 1
 #   test_encoder, test_guided_encoder, test_presets, test_search, test_rules
 #                            digests encodes more files, in all presets, for each operator and coding
 #   test_synthesis           what a search finds; digests compares what it found
+#   test_literal             each coding at random; digests has each of those made by hand, good and bad
 #   test_archive, test_archive_read, test_archive_damage
 #                            digests makes and restores archives, reads all that are made by hand, and compares
 #                            in which words those that the format forbids are refused
@@ -23,7 +24,7 @@ CROSS_UNITS=$(make -s core-unit-names) || exit 1
 #   test_pieces, test_proof  arithmetic with sizes, and what an encoder does with wrong records: of
 #                            large files, for no instruction of a processor's own
 CROSS_LEFT_OUT=" test_chain test_bytes test_encoder test_guided_encoder test_presets test_search "
-CROSS_LEFT_OUT+="test_rules test_synthesis test_archive test_archive_read test_archive_damage "
+CROSS_LEFT_OUT+="test_rules test_synthesis test_literal test_archive test_archive_read test_archive_damage "
 CROSS_LEFT_OUT+="test_safetensors test_usual test_pieces test_proof "
 
 # Of repetitions with random numbers (tests/unit/share.h) these many are done there, in percent.

@@ -6,10 +6,9 @@
 # and their loader beside it.
 
 # Scripts of what people do, over remotes that need no server of this system.
-NEWER_GIT_SCRIPTS="migrate bad_input shapes_settings shapes_variables shapes_clones shapes_places history_worktree
+NEWER_GIT_SCRIPTS="migrate shapes_settings shapes_variables shapes_clones shapes_places history_worktree
 	history_commits history_tracking merge names attributes beside_git_lfs repository_shapes hooks install
-	diff fsck faults filter_rules heal status_clean field_files field_transfers journey_file_remote
-	store_directory"
+	diff filter_rules heal status_clean field_transfers journey_file_remote store_directory"
 
 # The tests, as tests/run names them.
 newer_git_tests()

@@ -27,7 +27,7 @@ fuzz_build()
 	build fuzz fuzz-targets "${FUZZ_BUILD[@]}" || return 1
 	rm -rf build/fuzz/seeds build/fuzz/*.spent
 	mkdir -p build/fuzz/findings
-	/usr/bin/python3 -B tests/fuzz/make_seeds.py build/fuzz/seeds tests/corpus/fuzz/prior/good-* \
+	PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 tests/fuzz/make_seeds.py build/fuzz/seeds tests/corpus/fuzz/prior/good-* \
 		>>"$LOGS/build-fuzz.log" 2>&1 && return
 	echo "not ok 2 - seeds are made" >>"$LOGS/build-fuzz.log"
 	return 1

@@ -17,21 +17,12 @@
 #include <cmocka.h>
 
 #include "filter/cli/interrupt.h"
-
-static char dir[] = "/tmp/brevis-unit-XXXXXX";
-
-static int set_up(void **state)
-{
-	(void)state;
-	return mkdtemp(dir) && chdir(dir) == 0 ? 0 : -1;
-}
+#include "tests/unit/own_directory.h"
 
 static int tear_down(void **state)
 {
-	(void)state;
 	unlink("index");
-	/* Fails if anything is left. */
-	return chdir("/") == 0 && rmdir(dir) == 0 ? 0 : -1;
+	return own_directory_leave(state);
 }
 
 static void put(const char *path, const char *text)
@@ -198,5 +189,5 @@ int main(void)
 		cmocka_unit_test(test_sweeps_only_what_a_kill_left),
 	};
 
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, own_directory_enter, tear_down);
 }

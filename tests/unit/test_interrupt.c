@@ -15,19 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static char dir[] = "/tmp/brevis-unit-XXXXXX";
-
-static int set_up(void **state)
-{
-	(void)state;
-	return mkdtemp(dir) && chdir(dir) == 0 ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	return chdir("/") == 0 && rmdir(dir) == 0 ? 0 : -1;
-}
+#include "tests/unit/own_directory.h"
 
 /* A child of the program that is to be ended: a shell. */
 static pid_t start_shell(const char *script)
@@ -143,5 +131,5 @@ int main(void)
 		cmocka_unit_test(test_exit_codes),
 	};
 
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, own_directory_enter, own_directory_leave);
 }

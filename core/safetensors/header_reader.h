@@ -6,10 +6,9 @@
 #ifndef CORE_SAFETENSORS_HEADER_READER_H
 #define CORE_SAFETENSORS_HEADER_READER_H
 
+#include "core/base/json_parser.h"
 #include "core/safetensors/metadata_list.h"
 #include "core/safetensors/tensor_list.h"
-
-#include <yajl/yajl_parse.h>
 
 /** What the next event may be. */
 enum header_place {
@@ -51,7 +50,7 @@ struct header_reader {
 
 extern const yajl_callbacks header_reader_callbacks;
 
-/** Readies a reader, to be passed to yajl_alloc with header_reader_callbacks. */
+/** Readies a reader, to be passed to json_parser_begin with header_reader_callbacks. */
 void header_reader_init(struct header_reader *reader, struct tensor_list *list,
 			struct metadata_list *metadata, const bool *name_cut);
 

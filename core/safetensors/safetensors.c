@@ -2,6 +2,7 @@
 #include "core/safetensors/safetensors.h"
 #include "core/base/bytes.h"
 #include "core/base/error.h"
+#include "core/base/json_parser.h"
 #include "core/safetensors/dtype.h"
 #include "core/safetensors/header_reader.h"
 #include "core/safetensors/header_text.h"
@@ -23,7 +24,7 @@ struct safetensors_parser {
 	uint64_t text_left;
 
 	struct header_text text;
-	yajl_handle json;
+	struct json_parser json;
 	struct header_reader reader;
 	struct tensor_list list;
 	struct metadata_list metadata;
@@ -43,13 +44,12 @@ int safetensors_parser_new(enum safetensors_keep keep, struct safetensors_parser
 	tensor_list_init(&p->list, keep != SAFETENSORS_KEEP_EXTENTS);
 	header_reader_init(&p->reader, &p->list, p->keep_metadata ? &p->metadata : NULL,
 			   &p->text.cut);
-	p->json = yajl_alloc(&header_reader_callbacks, NULL, &p->reader);
-	if (!p->json) {
+	if (json_parser_begin(&p->json, &header_reader_callbacks, &p->reader)) {
 		safetensors_parser_free(p);
 		return error_nomem(err);
 	}
 	/* header_text checks UTF-8, and more strictly. */
-	yajl_config(p->json, yajl_dont_validate_strings, 1);
+	yajl_config(p->json.yajl, yajl_dont_validate_strings, 1);
 	*out = p;
 	return BREVIS_OK;
 }
@@ -58,8 +58,7 @@ void safetensors_parser_free(struct safetensors_parser *p)
 {
 	if (!p)
 		return;
-	if (p->json)
-		yajl_free(p->json);
+	json_parser_release(&p->json);
 	tensor_list_release(&p->list);
 	metadata_list_release(&p->metadata);
 	free(p);
@@ -105,9 +104,9 @@ static size_t feed_prefix(struct safetensors_parser *p, const uint8_t *data, siz
 }
 
 /* Fails only when memory is short; whatever else stops the parse makes the header invalid. */
-static int json_stopped(struct safetensors_parser *p, struct brevis_error *err)
+static int json_stopped(struct safetensors_parser *p, int status, struct brevis_error *err)
 {
-	if (header_reader_failed(&p->reader))
+	if (status == BREVIS_E_NOMEM || header_reader_failed(&p->reader))
 		return error_nomem(err);
 	if (p->reader.beyond_limits)
 		refuse_as_beyond(p, p->reader.broken.message);
@@ -123,13 +122,15 @@ static int feed_text(struct safetensors_parser *p, const uint8_t *data, size_t l
 	while (len && p->state == SAFETENSORS_MORE) {
 		struct header_part part;
 		const char *broken = header_text_scan(&p->text, data, len, &part);
+		int status;
 
 		if (broken) {
 			refuse(p, broken);
 			break;
 		}
-		if (part.pass && yajl_parse(p->json, data + part.skip, part.pass) != yajl_status_ok)
-			return json_stopped(p, err);
+		status = json_parser_feed(&p->json, data + part.skip, part.pass);
+		if (status)
+			return json_stopped(p, status, err);
 		data += part.skip + part.pass;
 		len -= part.skip + part.pass;
 	}
@@ -139,12 +140,15 @@ static int feed_text(struct safetensors_parser *p, const uint8_t *data, size_t l
 /* The whole text is there: what only its end can show. */
 static int finish(struct safetensors_parser *p, struct brevis_error *err)
 {
+	int status;
+
 	if (!header_text_complete(&p->text)) {
 		refuse(p, "header ends within its JSON object");
 		return BREVIS_OK;
 	}
-	if (yajl_complete_parse(p->json) != yajl_status_ok)
-		return json_stopped(p, err);
+	status = json_parser_end(&p->json);
+	if (status)
+		return json_stopped(p, status, err);
 	if (tensor_list_finish(&p->list, &p->broken))
 		p->state = SAFETENSORS_VALID;
 	else if (p->broken.status == BREVIS_E_NOMEM)

@@ -115,8 +115,9 @@ $(CORE_UNIT_BIN): $(BUILD)/tests/%: tests/unit/%.c $(BUILD)/libbrevis.a
 	$(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(ALL_CFLAGS) $(UNIT_OPT) -o $@ $< $(BUILD)/libbrevis.a \
 		$(ALL_LDFLAGS) $(PKG_LIBS) -lcmocka
 
-# Its allocations can be made to fail.
-$(BUILD)/tests/test_no_memory: override LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
+# Their allocations can be made to fail.
+$(BUILD)/tests/test_no_memory $(BUILD)/tests/test_json_tree: override LDFLAGS += \
+	-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=free
 
 # Prints what the core makes of files; tests compare that of one architecture with another's.
 $(BUILD)/core-digests: tests/support/core_digests.c $(BUILD)/libbrevis.a

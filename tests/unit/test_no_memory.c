@@ -2,71 +2,14 @@
 /*
  * Where memory is short: each allocation of the core, or of many some, fails once, or from there on
  * all do. A call then either does without, and what it gives is as good as ever, or says
- * BREVIS_E_NOMEM: nothing is called damaged for it, nothing is lost of what was allocated. The
- * linker wraps what allocates for this test.
+ * BREVIS_E_NOMEM: nothing is called damaged for it, nothing is lost of what was allocated.
  */
 #include "tests/unit/support.h"
 
-#include <limits.h>
-#include <stdatomic.h>
-
 #include "tests/unit/decoding.h"
+#include "tests/unit/failing_memory.h"
 #include "tests/unit/random_tree.h"
 #include "tests/unit/share.h"
-
-/* ---- allocations ----------------------------------------------------------------------------- */
-
-static atomic_long allowed = LONG_MAX; /* until one fails */
-static atomic_long in_use;             /* allocations that were not freed */
-static bool for_good;                  /* not only one fails, but all behind it */
-static bool is_plenty;                 /* none fails, nor counts */
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void __real_free(void *p);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void __wrap_free(void *p);
-
-static bool is_refused(void)
-{
-	long left = is_plenty ? LONG_MAX : atomic_fetch_sub(&allowed, 1);
-
-	return left == 0 || (left < 0 && for_good);
-}
-
-static void *counted(void *p)
-{
-	if (p)
-		atomic_fetch_add(&in_use, 1);
-	return p;
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return is_refused() ? NULL : counted(__real_malloc(size));
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-	return is_refused() ? NULL : counted(__real_calloc(count, size));
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-	void *p = is_refused() ? NULL : __real_realloc(old, size);
-
-	return old ? p : counted(p);
-}
-
-void __wrap_free(void *p)
-{
-	if (p)
-		atomic_fetch_sub(&in_use, 1);
-	__real_free(p);
-}
 
 /* ---- what is done ---------------------------------------------------------------------------- */
 

@@ -85,27 +85,23 @@ void action_headers_free(char **headers)
 }
 
 /* What the hub says about it: {"message"} or {"error"}. "" if it says nothing that may be shown. */
-static void read_message(struct buffer *body, char message[MESSAGE_SIZE])
+static void read_message(const struct buffer *body, char message[MESSAGE_SIZE])
 {
 	static const char *const names[] = {"message", "error"};
-	yajl_val root;
+	struct json_tree tree;
 
 	*message = 0;
 	if (body->size > MESSAGE_ANSWER_LIMIT)
 		return;
-	buffer_u8(body, 0);
-	if (buffer_failed(body))
-		return;
-	root = json_tree_parse((const char *)body->data);
-	for (size_t i = 0; i < 2 && root && !*message; i++) {
-		const char *path[] = {names[i], NULL};
-		const char *text = YAJL_GET_STRING(yajl_tree_get(root, path, yajl_t_string));
+	json_tree_parse(&tree, body->data, body->size);
+	for (size_t i = 0; i < 2 && !*message; i++) {
+		const char *text = json_tree_string(json_tree_member(tree.root, names[i]));
 
 		/* URLs in it may be signed ones. */
 		if (text && !strstr(text, "://"))
 			snprintf(message, MESSAGE_SIZE, ": %s", text);
 	}
-	yajl_tree_free(root);
+	json_tree_release(&tree);
 }
 
 static int describe_status(struct http_response *response, const char *doing, const char *refused,

@@ -10,6 +10,7 @@
 
 #include "core/base/buffer.h"
 #include "core/base/escape.h"
+#include "core/brevis.h"
 #include "filter/cli/json_gen.h"
 #include "filter/remote/json_tree.h"
 
@@ -66,55 +67,46 @@ static bool read_line(FILE *in, struct buffer *line, struct agent_event *event)
 	return true;
 }
 
-/* A member of an object; NULL if it is not there, or null, which is the same here. */
-static yajl_val member(yajl_val object, const char *name)
-{
-	const char *path[] = {name, NULL};
-	yajl_val value = yajl_tree_get(object, path, yajl_t_any);
-
-	return value && value->type != yajl_t_null ? value : NULL;
-}
-
 /* A copy of a string that need not be there. */
-static char *text_member(struct agent_event *event, yajl_val object, const char *name)
+static char *text_member(struct agent_event *event, const struct json_value *object,
+			 const char *name)
 {
-	yajl_val value = member(object, name);
+	const struct json_value *value = json_tree_member(object, name);
 	char *copy;
 
 	if (!value)
 		return NULL;
-	if (!YAJL_IS_STRING(value)) {
+	if (!json_tree_is(value, JSON_STRING)) {
 		damaged(event, "\"%s\" is no string", name);
 		return NULL;
 	}
-	copy = strdup(value->u.string);
+	copy = strdup(value->text);
 	if (!copy)
 		damaged(event, "out of memory");
 	return copy;
 }
 
-static uint64_t number_member(struct agent_event *event, yajl_val object, const char *name)
+static uint64_t number_member(struct agent_event *event, const struct json_value *object,
+			      const char *name)
 {
-	yajl_val value = member(object, name);
+	const struct json_value *value = json_tree_member(object, name);
+	uint64_t number = 0;
 
-	if (!value)
-		return 0;
-	if (YAJL_IS_INTEGER(value) && YAJL_GET_INTEGER(value) >= 0)
-		return (uint64_t)YAJL_GET_INTEGER(value);
-	damaged(event, "\"%s\" is no size", name);
-	return 0;
+	if (value && !json_tree_whole_number(value, &number))
+		damaged(event, "\"%s\" is no size", name);
+	return number;
 }
 
-static void read_init(struct agent_event *event, yajl_val root)
+static void read_init(struct agent_event *event, const struct json_value *root)
 {
-	const char *operation = YAJL_GET_STRING(member(root, "operation"));
+	const char *operation = json_tree_string(json_tree_member(root, "operation"));
 	uint64_t transfers = number_member(event, root, "concurrenttransfers");
 
 	event->is_upload = operation && strcmp(operation, "upload") == 0;
 	if (!event->is_upload && (!operation || strcmp(operation, "download") != 0))
 		damaged(event, "\"operation\" is neither upload nor download");
 	event->remote = text_member(event, root, "remote");
-	event->concurrent = YAJL_IS_TRUE(member(root, "concurrent"));
+	event->concurrent = json_tree_is(json_tree_member(root, "concurrent"), JSON_TRUE);
 	event->concurrent_transfers = transfers > UINT16_MAX ? UINT16_MAX : (unsigned)transfers;
 }
 
@@ -124,47 +116,48 @@ static bool is_oid(const char *text)
 	       strspn(text, "0123456789abcdef") == OID_HEX_SIZE;
 }
 
-static void read_header(struct agent_event *event, const char *name, yajl_val value)
+static void read_header(struct agent_event *event, const struct json_value *value)
 {
 	struct agent_header *header = &event->headers[event->header_count];
-	const char *text = NULL;
 
-	if (YAJL_IS_STRING(value))
-		text = YAJL_GET_STRING(value);
-	else if (YAJL_IS_NUMBER(value))
-		text = YAJL_GET_NUMBER(value);
-	if (!text)
+	if (!value->text)
 		return;
 	event->header_count++;
-	header->name = strdup(name);
-	header->value = strdup(text);
+	header->name = strdup(value->name);
+	header->value = strdup(value->text);
 	if (!header->name || !header->value)
 		damaged(event, "out of memory");
 }
 
-static void read_action(struct agent_event *event, yajl_val action)
+static void read_headers(struct agent_event *event, const struct json_value *headers)
 {
-	yajl_val headers;
-	size_t i;
+	const struct json_value *first = json_tree_first(headers);
+	const struct json_value *value;
+	size_t count = 0;
+
+	for (value = first; value; value = json_tree_next(value))
+		count++;
+	event->headers = calloc(count + 1, sizeof(*event->headers));
+	if (!event->headers)
+		damaged(event, "out of memory");
+	for (value = first; value && event->headers; value = json_tree_next(value))
+		read_header(event, value);
+}
+
+static void read_action(struct agent_event *event, const struct json_value *action)
+{
+	const struct json_value *headers = json_tree_member(action, "header");
 
 	if (!action)
 		return;
 	event->href = text_member(event, action, "href");
-	headers = member(action, "header");
-	if (!YAJL_IS_OBJECT(headers) || headers->u.object.len == 0)
-		return;
-	event->headers = calloc(headers->u.object.len, sizeof(*event->headers));
-	if (!event->headers) {
-		damaged(event, "out of memory");
-		return;
-	}
-	for (i = 0; i < headers->u.object.len; i++)
-		read_header(event, headers->u.object.keys[i], headers->u.object.values[i]);
+	if (json_tree_is(headers, JSON_OBJECT))
+		read_headers(event, headers);
 }
 
-static void read_transfer(struct agent_event *event, yajl_val root)
+static void read_transfer(struct agent_event *event, const struct json_value *root)
 {
-	const char *oid = YAJL_GET_STRING(member(root, "oid"));
+	const char *oid = json_tree_string(json_tree_member(root, "oid"));
 
 	if (is_oid(oid))
 		memcpy(event->pointer.oid, oid, OID_HEX_SIZE + 1);
@@ -174,12 +167,12 @@ static void read_transfer(struct agent_event *event, yajl_val root)
 	event->path = text_member(event, root, "path");
 	if (event->kind == AGENT_UPLOAD && !event->path)
 		damaged(event, "an upload lacks its path");
-	read_action(event, member(root, "action"));
+	read_action(event, json_tree_member(root, "action"));
 }
 
-static void read_event(struct agent_event *event, yajl_val root)
+static void read_event(struct agent_event *event, const struct json_value *root)
 {
-	const char *name = YAJL_GET_STRING(member(root, "event"));
+	const char *name = json_tree_string(json_tree_member(root, "event"));
 
 	if (!name) {
 		damaged(event, "a line names no event");
@@ -202,18 +195,20 @@ static void read_event(struct agent_event *event, yajl_val root)
 void agent_event_read(FILE *in, struct agent_event *out)
 {
 	struct buffer line = BUFFER_INIT;
-	yajl_val root;
+	struct json_tree tree;
+	int status;
 
 	memset(out, 0, sizeof(*out));
 	out->kind = AGENT_END;
 	if (!read_line(in, &line, out) || out->kind == AGENT_DAMAGED)
 		goto out;
-	root = json_tree_parse((const char *)line.data);
-	if (YAJL_IS_OBJECT(root))
-		read_event(out, root);
+	status = json_tree_parse(&tree, line.data, line.size - 1);
+	if (json_tree_is(tree.root, JSON_OBJECT))
+		read_event(out, tree.root);
 	else
-		damaged(out, "a line is no JSON object");
-	yajl_tree_free(root);
+		damaged(out,
+			status == BREVIS_E_NOMEM ? "out of memory" : "a line is no JSON object");
+	json_tree_release(&tree);
 out:
 	buffer_release(&line);
 }

@@ -14,7 +14,7 @@
 extern const char description_text[];
 
 /** Reads one, which may say more than we know, but must not be of a newer version. name is the
- * store's. Returns 0, or -1 with FAULT_UNSUPPORTED. */
+ * store's. Returns 0, or -1 with FAULT_UNSUPPORTED, or FAULT_LOCAL if memory is short. */
 int description_check(const void *data, size_t len, const char *name, struct fault *fault);
 
 #endif

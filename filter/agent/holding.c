@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "filter/agent/outgoing.h"
 #include "filter/remote/peek.h"
 
 /* Bytes of a beginning that are compared. */
@@ -71,8 +72,7 @@ int holding_check(struct store *store, const struct pointer *pointer, uint64_t s
 	if (store_read(store, pointer->oid, 0, there, len, fault) != 0)
 		return -1;
 	if (file->source.read_at(file->source.ctx, here, len, 0) != 0)
-		return fault_set(fault, FAULT_LOCAL, "check the disk",
-				 "the object here cannot be read");
+		return outgoing_unreadable(file, fault);
 	if (memcmp(here, there, len) != 0)
 		return fault_set(fault, FAULT_DAMAGED,
 				 "`git brevis fsck` tells if it is the one here, `git brevis store "

@@ -54,16 +54,18 @@ static enum outgoing_result fail_damaged(struct outgoing *o)
 	return OUTGOING_FAILED;
 }
 
+int outgoing_unreadable(const struct object_file *file, struct fault *fault)
+{
+	if (file->failure == 0 || file->failure == ENODATA)
+		return fault_set(fault, FAULT_LOCAL, "push again",
+				 "the object here changed while it was read");
+	return fault_set(fault, FAULT_LOCAL, "check the disk", "the object here cannot be read: %s",
+			 strerror(file->failure));
+}
+
 static enum outgoing_result fail_reading(struct outgoing *o)
 {
-	int failure = o->file->failure;
-
-	if (failure == 0 || failure == ENODATA)
-		fault_set(&o->fault, FAULT_LOCAL, "push again",
-			  "the object here changed while it was read");
-	else
-		fault_set(&o->fault, FAULT_LOCAL, "check the disk",
-			  "the object here cannot be read: %s", strerror(failure));
+	outgoing_unreadable(o->file, &o->fault);
 	return OUTGOING_FAILED;
 }
 

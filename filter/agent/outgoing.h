@@ -13,6 +13,9 @@
 
 struct outgoing;
 
+/** Says why a read of the object's file failed. Returns -1. */
+int outgoing_unreadable(const struct object_file *file, struct fault *fault);
+
 /**
  * Starts it. All that is passed must live, and the workspace be left alone, until outgoing_end. An
  * archive grows in the store, if that is near, else here. Returns NULL with *fault on failure.

@@ -58,14 +58,16 @@ static int send_object(struct transfer *transfer, const struct pointer *pointer,
 	}
 }
 
-/* True if the object looks like a safetensors file: it may become smaller. */
-static bool is_safetensors(const struct object_file *file)
+/* Returns 1 if the object looks like a safetensors file, so that it may become smaller, else 0; -1
+ * with *fault if it cannot be read. */
+static int is_safetensors(const struct object_file *file, struct fault *fault)
 {
 	uint8_t head[HEADER_LENGTH_SIZE + 1];
 
-	if (file->source.size < sizeof(head) ||
-	    file->source.read_at(file->source.ctx, head, sizeof(head), 0) != 0)
-		return false;
+	if (file->source.size < sizeof(head))
+		return 0;
+	if (file->source.read_at(file->source.ctx, head, sizeof(head), 0) != 0)
+		return outgoing_unreadable(file, fault);
 	return head[HEADER_LENGTH_SIZE] == '{' &&
 	       load_le64(head) <= file->source.size - HEADER_LENGTH_SIZE;
 }
@@ -73,8 +75,8 @@ static bool is_safetensors(const struct object_file *file)
 static int send_best(struct transfer *transfer, const struct pointer *pointer,
 		     const struct object_file *file, struct fault *fault)
 {
-	bool compress = transfer->compress && is_safetensors(file);
-	int result = send_object(transfer, pointer, file, compress, fault);
+	int compress = transfer->compress ? is_safetensors(file, fault) : 0;
+	int result = compress < 0 ? -1 : send_object(transfer, pointer, file, compress, fault);
 
 	if (result <= 0)
 		return result;

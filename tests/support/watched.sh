@@ -97,9 +97,11 @@ watched_targets()
 	echo "$2" | sed -n "s/^$1://p" | while read -r name; do
 		if [ -e "tests/unit/$name.c" ]; then
 			echo "$built/tests/$name"
-		elif [ "$name" = fuzz_replay ]; then
-			echo replay-targets
 		fi
+		case $name in
+		fuzz_replay) echo replay-targets ;;
+		reference_decoder) echo "$built/core-digests" ;;
+		esac
 	done
 }
 

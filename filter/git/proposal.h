@@ -83,7 +83,8 @@ void proposal_release(struct proposed_edit *edit);
  * Makes a commit of it all with this message, or with message NULL only stages it; the edits' work
  * files are written. HEAD moves last. check is called with ctx just before anything changes, and
  * may refuse (reported, -1). commit takes the commit's name, "" if there is none. Signals wait
- * meanwhile; on failure (reported, -1) all is as it was.
+ * meanwhile; on failure (reported, -1) all is as it was, but for what others changed in that moment
+ * or what cannot be put back: that stays, and is reported, too.
  */
 int proposal_take_effect(struct proposal *proposal, const char *message,
 			 const struct proposed_edit *edits, size_t count, int (*check)(void *ctx),

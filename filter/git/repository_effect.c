@@ -8,7 +8,8 @@
  *   4. the work files and the index get their names;
  *   5. `git update-ref` moves the branch.
  *
- * Up to 3 nothing has changed; what fails in 4 and 5 is taken back.
+ * Up to 3 nothing has changed; what fails in 4 and 5 is taken back, but for what is no longer as we
+ * wrote it: that belongs to who changed it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +37,8 @@ struct effect {
 	struct placement *placements; /* one for each edit */
 	struct process ref;           /* `git update-ref --stdin` */
 	struct index_lock lock;
-	int before; /* the index as it was, to be read; -1 */
+	int before;          /* the index as it was, to be read; -1 */
+	struct stat written; /* the index as we wrote it */
 };
 
 /* A work file on its way. */
@@ -45,7 +47,14 @@ struct placement {
 	struct work_file *file;
 	struct buffer was;
 	bool placed;
+	struct stat written; /* once it is placed */
 };
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
 
 /* ---- 1: the work files ----------------------------------------------------------------------- */
 
@@ -107,25 +116,40 @@ static int prepare_edit(const struct proposal *p, const struct proposed_edit *ed
 	return rc;
 }
 
-/* Puts back what stood there. */
-static void undo_edit(const struct proposal *p, const char *path, struct placement *place)
+/* Returns -1 after reporting. */
+static int write_back(const struct proposal *p, const char *path, const struct placement *place,
+		      const struct work_look *now)
 {
-	const char *top = p->repository->work_tree;
-	struct work_look now;
-	struct work_file *file;
+	bool executable = (place->look.stat.st_mode & 0100) != 0;
+	struct work_file *file = work_file_create(p->repository->work_tree, path, now, executable);
 	struct stat st;
+	int rc = -1;
 
-	if (!place->placed)
-		return;
-	work_file_look(top, path, &now);
-	file = work_file_create(top, path, &now, (place->look.stat.st_mode & 0100) != 0);
 	if (file && place->look.kind == WORK_ABSENT) {
-		work_file_remove(file);
+		rc = work_file_remove(file);
 	} else if (file) {
 		work_file_write(file, place->was.data, place->was.size);
-		work_file_commit(file, &st);
+		rc = work_file_commit(file, &st);
 	}
 	work_file_free(file);
+	return rc;
+}
+
+/* Puts back what stood there. Returns -1 after reporting if something else stands there now. */
+static int undo_edit(const struct proposal *p, const char *path, const struct placement *place)
+{
+	struct work_look now;
+
+	if (!place->placed)
+		return 0;
+	work_file_look(p->repository->work_tree, path, &now);
+	if (now.kind != WORK_ABSENT && now.kind != WORK_OTHER &&
+	    same_file(&now.stat, &place->written) && write_back(p, path, place, &now) == 0)
+		return 0;
+	return report_error(
+		"%s: was changed by someone else meanwhile, or cannot be put back; it is "
+		"left as it is; take out by hand what `git brevis migrate` wrote there",
+		path);
 }
 
 /* ---- 1: the commit --------------------------------------------------------------------------- */
@@ -195,13 +219,18 @@ static int lock_branch(struct effect *e, const char *commit)
 			    "reason above, then try again");
 }
 
-/* ---- 3 and 4: the index ---------------------------------------------------------------------- */
-
-static bool same_file(const struct stat *a, const struct stat *b)
+/* An answer that does not come says nothing; HEAD does. */
+static bool move_branch(struct effect *e, const char *commit)
 {
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+	char head[BLOB_HEX_SIZE + 1];
+
+	if (tell_ref(e, "commit\n", "commit: ok"))
+		return true;
+	process_finish(&e->ref);
+	return proposal_read_head(e->p, head) == 0 && strcmp(head, commit) == 0;
 }
+
+/* ---- 3 and 4: the index ---------------------------------------------------------------------- */
 
 /* An index says by its own time which of its entries git has to doubt: a copy says the same. */
 static int copy_index(const char *from, const char *to)
@@ -251,14 +280,12 @@ static int renew_index(struct effect *e)
 
 static int put_files_in_place(struct effect *e)
 {
-	struct stat st;
-
 	for (size_t i = 0; i < e->count; i++) {
 		struct placement *place = &e->placements[i];
 
 		if (!place->file)
 			continue;
-		if (work_file_commit(place->file, &st) < 0)
+		if (work_file_commit(place->file, &place->written) < 0)
 			return -1;
 		place->placed = true;
 	}
@@ -276,39 +303,64 @@ static int put_in_place(struct effect *e)
 			path, strerror(errno));
 	if (put_files_in_place(e) < 0)
 		return -1;
-	if (index_lock_replace(&e->lock) != 0)
+	if (stat(e->lock.copy, &e->written) != 0 || index_lock_replace(&e->lock) != 0)
 		return report_error("%s: cannot replace the index: %s; make its directory writable",
 				    path, strerror(errno));
 	return 0;
 }
 
-static void put_index_back(struct effect *e)
+/* Returns -1 after reporting: then the change stays staged, which is a state that people know. */
+static int put_index_back(struct effect *e)
 {
+	const char *path = e->p->repository->index_path;
+	const char *reason = NULL;
+	struct stat now;
 	char before[64];
-	int rc = index_lock_take(&e->lock, e->p->repository->index_path, ATTEMPTS);
+	int rc = index_lock_take(&e->lock, path, ATTEMPTS);
 
 	snprintf(before, sizeof(before), "/proc/self/fd/%d", e->before);
 	if (rc == 0)
-		rc = copy_index(before, e->lock.copy);
-	if (rc == 0)
-		rc = index_lock_replace(&e->lock);
-	if (rc < 0)
-		report_error("%s: cannot put the index back: %s; `git reset` does",
-			     e->p->repository->index_path, strerror(errno));
+		rc = stat(path, &now);
+	if (rc == 0 && !same_file(&now, &e->written))
+		reason = "someone else has changed it meanwhile";
+	else if (rc < 0 || copy_index(before, e->lock.copy) < 0 || index_lock_replace(&e->lock) < 0)
+		reason = strerror(errno);
 	index_lock_release(&e->lock);
+	if (!reason)
+		return 0;
+	return report_error("%s: git could not move the branch, and the index could not be put "
+			    "back: %s; it is left as it is, with what is staged in it: `git "
+			    "commit` keeps that, `git reset` does not; see git's reason above",
+			    path, reason);
 }
 
-static void undo(struct effect *e, bool index_too)
+/* Returns -1 if something stays; it is reported. */
+static int undo_files(struct effect *e)
 {
-	if (index_too)
-		put_index_back(e);
+	int rc = 0;
+
 	for (size_t i = 0; i < e->count; i++)
-		undo_edit(e->p, e->edits[i].path, &e->placements[i]);
+		if (undo_edit(e->p, e->edits[i].path, &e->placements[i]) < 0)
+			rc = -1;
+	return rc;
 }
 
-/* 3 to 5. The branch is moved without the lock: a kill then leaves none. Returns 1 if the index has
- * changed since it was copied. */
-static int change(struct effect *e, bool moves_branch)
+/* The branch did not move. The work files go with the index: an old one beside a new entry would be
+ * a change that nobody made. */
+static int undo_all(struct effect *e)
+{
+	if (put_index_back(e) < 0)
+		return -1;
+	if (undo_files(e) < 0)
+		return report_error("git could not move the branch; all else is as it was; see its "
+				    "reason above, then try again");
+	return report_error("git could not move the branch; all is as it was; see its reason "
+			    "above, then try again");
+}
+
+/* 3 to 5. The branch is moved, if there is a commit, without the lock: a kill then leaves none.
+ * Returns 1 if the index has changed since it was copied. */
+static int change(struct effect *e, const char *commit)
 {
 	sigset_t signals;
 	int rc;
@@ -318,14 +370,11 @@ static int change(struct effect *e, bool moves_branch)
 	if (rc == 0) {
 		rc = put_in_place(e);
 		if (rc < 0)
-			undo(e, false);
+			undo_files(e);
 	}
 	index_lock_release(&e->lock);
-	if (rc == 0 && moves_branch && !tell_ref(e, "commit\n", "commit: ok")) {
-		undo(e, true);
-		rc = report_error("git could not move the branch; all is as it was; see its reason "
-				  "above, then try again");
-	}
+	if (rc == 0 && *commit && !move_branch(e, commit))
+		rc = undo_all(e);
 	if (e->before >= 0)
 		close(e->before);
 	e->before = -1;
@@ -366,7 +415,7 @@ int proposal_take_effect(struct proposal *p, const char *message, const struct p
 	if (rc == 0)
 		rc = check(ctx);
 	for (int attempt = 0; rc == 0; attempt++) {
-		rc = change(&e, message != NULL);
+		rc = change(&e, commit);
 		if (rc <= 0)
 			break;
 		rc = attempt < ATTEMPTS

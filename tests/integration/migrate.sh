@@ -351,10 +351,11 @@ cat >"$T/bin/git" <<-END
 		echo "\$*" >>"$T/calls"
 		[ "\$(wc -l <"$T/calls")" = "\${KILL_AT:-0}" ] && kill "-\$KILL_BY" \$PPID
 	fi
-	# A branch that does not move at the very end, and who moves it is killed or not.
+	# A branch that does not move at the very end, and who moves it is killed or not. Others are
+	# at work in that moment.
 	if [ "\$1 \$KILL_AT" = 'update-ref end' ]; then
-		read -r line && echo 'start: ok' && read -r line && read -r line && echo 'prepare: ok'
-		read -r line && [ "\$line" = commit ] && kill "-\$KILL_BY" \$PPID
+		read -r line && echo 'start: ok' && read -r update && read -r line && echo 'prepare: ok'
+		read -r line && [ "\$line" = commit ] && eval "\$MEANWHILE" && kill "-\$KILL_BY" \$PPID
 		exit 1
 	fi
 	exec git "\$@"
@@ -409,6 +410,38 @@ is 'SIGKILL at that moment: the change is staged, nothing else' \
 	"$before A  .gitattributes,A  .lfsconfig,M  model.safetensors,"
 work_listing no >"$T/work-after"
 same_bytes 'and the work tree has its bytes' "$T/work-after" "$T/work-before"
+must git -C no reset -q --hard "$before"
+
+# meanwhile COMMANDS: they run, with git's line in "update", when the branch should move, and does not.
+meanwhile()
+{
+	MEANWHILE=$1 killed end 0 git-brevis migrate import
+	is "HEAD, after: $1" "$(git -C no rev-parse HEAD)" "$before"
+}
+
+work_index=$(git -C no ls-files -s)
+meanwhile 'echo more >>notes.txt && git add notes.txt'
+is 'what was staged meanwhile stays, beside the migration' "$(git -C no status --porcelain | tr '\n' ,)" \
+	'A  .gitattributes,A  .lfsconfig,M  model.safetensors,M  notes.txt,'
+one_line 'and one line says what to do' 'no/.git/index: git could not move the branch' 'someone else' 'git commit'
+must git -C no commit -qm 'as it said'
+is_clean 'which is right' no
+must git -C no reset -q --hard "$before"
+meanwhile 'cat .git/index >.git/index.lock'
+one_line 'an index that is locked is not put back' 'File exists' 'git commit'
+must rm no/.git/index.lock
+must git -C no reset -q --hard "$before"
+meanwhile 'echo "*.mine -text" >>.gitattributes'
+contains 'a file that was changed meanwhile' "$T/err" '.gitattributes: was changed by someone else'
+contains 'is not said to be as it was' "$T/err" 'all else is as it was'
+contains 'it stays' no/.gitattributes mine
+is 'the index is back' "$(git -C no ls-files -s)" "$work_index"
+check 'and the other file is gone' test ! -e no/.lfsconfig
+must rm -r no/.gitattributes no/.git/lfs/tmp # where a kill has left something
+# shellcheck disable=SC2016 # for the shell that runs it
+MEANWHILE='set -- $update; git update-ref HEAD "$3"' killed end 0 git-brevis migrate import
+moved 'a branch that moved though nobody said so' no
+is 'has the commit' "$(git -C no rev-parse HEAD~)" "$before"
 must git -C no reset -q --hard "$before"
 
 RANDOM=$SEED

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -18,50 +19,86 @@ struct slot {
 
 static struct slot slots[INTERRUPT_SLOTS];
 
-/* How often children are looked at, in all, until they have ended, and how long in between. */
-#define LOOKS 500
+static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+#define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
+
+/* Those that were taken over. */
+static sigset_t ours;
+
+/* A signal has come. */
+static atomic_bool ending;
+
+/* How often children are looked at, in all, until they have ended, and how long in between; and how
+ * often when a second signal has come. */
+#define LOOKS      500
+#define LAST_LOOKS 125
 static const struct timespec moment = {.tv_nsec = 2000000};
 
-/* A child that still runs might give its file the name that is about to be removed. */
-static void end_children(void)
+static void tell_children(int number)
 {
-	int left = LOOKS;
-	size_t i;
-
-	for (i = 0; i < INTERRUPT_SLOTS; i++) {
+	for (size_t i = 0; i < INTERRUPT_SLOTS; i++) {
 		int pid = atomic_load(&slots[i].pid);
 
 		if (pid > 0)
-			kill(pid, SIGTERM);
-	}
-	for (i = 0; i < INTERRUPT_SLOTS; i++) {
-		int pid = atomic_load(&slots[i].pid);
-
-		while (pid > 0 && left > 0 && waitpid(pid, NULL, WNOHANG) == 0) {
-			nanosleep(&moment, NULL);
-			left--;
-		}
+			kill(pid, number);
 	}
 }
 
+/* One that was reaped has no number any more. */
+static bool has_ended(struct slot *slot)
+{
+	int pid = atomic_load(&slot->pid);
+
+	if (pid > 0 && waitpid(pid, NULL, WNOHANG) == 0)
+		return false;
+	atomic_compare_exchange_strong(&slot->pid, &pid, 0);
+	return true;
+}
+
+/* Looks at the children at most so many times, or few more times once a second signal has come.
+ * Returns whether one has. */
+static bool await_children(int looks, bool hurried)
+{
+	for (size_t i = 0; i < INTERRUPT_SLOTS; i++) {
+		while (looks > 0 && !has_ended(&slots[i])) {
+			if (sigtimedwait(&ours, NULL, &moment) > 0)
+				hurried = true;
+			looks--;
+			if (hurried && looks > LAST_LOOKS)
+				looks = LAST_LOOKS;
+		}
+	}
+	return hurried;
+}
+
+/* A child that still runs might give its file the name that is about to be removed. One that does
+ * not end when it is told is left alone, unless a second signal comes: timeout(1) and git send two
+ * as a matter of course, so children have the time to remove their locks even then. */
+static void end_children(bool hurried)
+{
+	tell_children(SIGTERM);
+	if (!await_children(hurried ? LAST_LOOKS : LOOKS, hurried))
+		return;
+	tell_children(SIGKILL);
+	await_children(LAST_LOOKS, true);
+}
+
+/* All signals are blocked in the thread that is here. A second one is found while children are
+ * awaited, or brings another thread here, which does all of this as well: whoever comes to the end
+ * first has removed the files. */
 static void on_signal(int number)
 {
-	size_t i;
-
-	end_children();
-	for (i = 0; i < INTERRUPT_SLOTS; i++) {
+	end_children(atomic_exchange(&ending, true));
+	for (size_t i = 0; i < INTERRUPT_SLOTS; i++) {
 		const char *path = atomic_load(&slots[i].path);
 
 		if (path)
 			unlink(path);
 	}
-	/* The handler was installed with SA_RESETHAND: this ends the program, with the status that
-	 * tells the parent why. */
+	/* This ends the program, with the status that tells the parent why. */
+	signal(number, SIG_DFL);
 	raise(number);
 }
-
-static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-#define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
 
 void interrupt_hold(sigset_t *before)
 {
@@ -96,13 +133,15 @@ void interrupt_install(void)
 {
 	size_t i;
 
+	sigemptyset(&ours);
 	for (i = 0; i < NUMBERS; i++) {
 		struct sigaction action;
 
 		/* nohup and background jobs of shells ignore some: keep it so. */
 		if (sigaction(numbers[i], NULL, &action) != 0 || action.sa_handler == SIG_IGN)
 			continue;
-		action = (struct sigaction){.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+		sigaddset(&ours, numbers[i]);
+		action = (struct sigaction){.sa_handler = on_signal};
 		sigfillset(&action.sa_mask);
 		sigaction(numbers[i], &action, NULL);
 	}

@@ -138,4 +138,49 @@ at_least 'additions that were killed while they wrote an object' "$midway" 1
 check 'the next addition completes' git -C work add -A
 is_clean 'and changes nothing' work
 
+# A second signal, while a git that cares for none is waited for.
+mkdir "$T/bin"
+cat >"$T/bin/git" <<-END
+	#!/bin/sh
+	PATH=\${PATH#*:}
+	[ "\$1" = write-tree ] || exec git "\$@"
+	trap '' HUP TERM
+	: >"$T/deaf"
+	exec sleep 60
+END
+must chmod +x "$T/bin/git"
+
+# twice FIRST SECOND: sets CODE to the exit code of a migration that gets both.
+twice()
+{
+	local pid
+	rm -f "$T/deaf"
+	PATH=$T/bin:$PATH setsid git-brevis migrate export >"$T/out" 2>"$T/err" </dev/null &
+	pid=$!
+	for _ in $(seq 300); do
+		[ -e "$T/deaf" ] && break
+		sleep 0.1
+	done
+	at_least 'temporary files while it runs' "$(find .git/lfs/tmp -type f | wc -l)" 1
+	kill -s "$1" "$pid"
+	sleep 0.1
+	kill -s "$2" "$pid"
+	wait "$pid" 2>/dev/null
+	CODE=$?
+	if alive_in "$pid"; then
+		not_ok "a process outlives SIG$1 and SIG$2"
+		kill -s KILL -- "-$pid"
+	fi
+}
+
+must git -C work rm -q part2.safetensors
+must git -C work commit -qm 'one part'
+must rm -r work/.git/lfs/tmp # what kills have left
+# Not SIGINT: what a script runs in the background ignores it.
+for signal in HUP TERM; do
+	in_dir work twice TERM "$signal"
+	at_least "SIGTERM and SIG$signal end it" "$CODE" 129
+	is 'and leave no temporary file' "$(find work/.git/lfs/tmp -type f)" ""
+done
+
 done_testing

@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -37,11 +39,10 @@ static void wait_for_file(const char *path)
 		usleep(2000);
 }
 
-/* Runs what is to be ended as a program of its own, and returns how it ended. */
-static int status_of(void (*program)(void))
+/* Runs what is to be ended as a program of its own, until it is ready. */
+static pid_t start_program(void (*program)(void))
 {
 	pid_t pid = fork();
-	int status = 0;
 
 	assert_true(pid >= 0);
 	if (pid == 0) {
@@ -50,6 +51,15 @@ static int status_of(void (*program)(void))
 		_exit(1);
 	}
 	wait_for_file("ready");
+	return pid;
+}
+
+/* Returns how it ended. */
+static int status_of(void (*program)(void))
+{
+	pid_t pid = start_program(program);
+	int status = 0;
+
 	kill(pid, SIGTERM);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	unlink("ready");
@@ -111,6 +121,80 @@ static void test_a_child_that_is_waited_for_is_ended(void **state)
 	assert_int_equal(access("scratch", F_OK), -1);
 }
 
+/* A child that does not care, and is still there when the file has been removed. */
+static const char deaf[] = "trap '' TERM INT; : >trapped; while :; do sleep 0.02; done";
+
+static void guards_deaf(void)
+{
+	int file = open("child", O_CREAT | O_WRONLY, 0600);
+	pid_t pid;
+
+	close(open("scratch", O_CREAT | O_WRONLY, 0600));
+	interrupt_guard_file("scratch");
+	pid = start_shell(deaf);
+	interrupt_guard_child(pid);
+	wait_for_file("trapped");
+	unlink("trapped");
+	(void)!write(file, &pid, sizeof(pid));
+	close(file);
+	close(open("ready", O_CREAT | O_WRONLY, 0600));
+	for (;;)
+		pause();
+}
+
+static void *sleeps(void *unused)
+{
+	while (pause() < 0)
+		;
+	return unused;
+}
+
+static void guards_deaf_with_thread(void)
+{
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, sleeps, NULL), 0);
+	guards_deaf();
+}
+
+/* The second signal comes while the child is awaited; it does not have to be the same one. */
+static void check_second_signal(void (*program)(void), int second)
+{
+	int status;
+	pid_t pid = start_program(program);
+	pid_t child = 0;
+	int file = open("child", O_RDONLY);
+	bool has_child;
+	bool has_file;
+
+	assert_int_equal(read(file, &child, sizeof(child)), sizeof(child));
+	close(file);
+	assert_true(child > 0);
+	kill(pid, SIGTERM);
+	usleep(100000);
+	assert_int_equal(waitpid(pid, &status, WNOHANG), 0);
+	kill(pid, second);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	/* What fails below leaves nothing. */
+	has_child = kill(child, SIGKILL) == 0;
+	has_file = unlink("scratch") == 0;
+	unlink("child");
+	unlink("ready");
+	assert_true(WIFSIGNALED(status));
+	assert_true(WTERMSIG(status) == SIGTERM || WTERMSIG(status) == second);
+	assert_false(has_child);
+	assert_false(has_file);
+}
+
+static void test_second_signal_cuts_short(void **state)
+{
+	(void)state;
+	check_second_signal(guards_deaf, SIGTERM);
+	check_second_signal(guards_deaf, SIGINT);
+	check_second_signal(guards_deaf_with_thread, SIGTERM);
+	check_second_signal(guards_deaf_with_thread, SIGINT);
+}
+
 static void test_exit_codes(void **state)
 {
 	pid_t pid = start_shell("exit 3");
@@ -128,6 +212,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_files_go_after_children),
 		cmocka_unit_test(test_a_child_that_is_waited_for_is_ended),
+		cmocka_unit_test(test_second_signal_cuts_short),
 		cmocka_unit_test(test_exit_codes),
 	};
 

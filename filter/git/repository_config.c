@@ -189,7 +189,8 @@ static void find_lfsconfig(struct repository *repository)
 	free(path);
 	/* A link may lead to any file of this machine, or to a pipe that never ends. */
 	if (in_work_tree && !S_ISREG(st.st_mode))
-		report_warning(".lfsconfig is no regular file; it is passed over");
+		report_warning(".lfsconfig is no regular file; it is passed over; put a file with "
+			       "its lines in its place");
 	else if (in_work_tree)
 		load_lfsconfig(repository, "--file", ".lfsconfig");
 	else if (!top || !load_lfsconfig(repository, "--blob", ":.lfsconfig"))

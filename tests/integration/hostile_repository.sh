@@ -114,6 +114,7 @@ for target in "$T/elsewhere" "$T/fifo"; do
 	run timeout 30 git brevis store ls
 	exits 128 "what .lfsconfig leads to is not read: ${target##*/}"
 	contains 'and that is said' "$T/err" 'no regular file'
+	contains 'with what to do' "$T/err" 'put a file with its lines in its place'
 done
 must rm .lfsconfig
 must git checkout -q -- .lfsconfig

@@ -17,6 +17,9 @@
 	"a store is a directory, file:///path, sftp://host/path, dav+https://host/path or "        \
 	"s3://bucket/prefix"
 
+#define PLAIN_USER                                                                                 \
+	"use an account there whose name is letters, digits, '.', '_' and, not first, '-'"
+
 /* What a shell takes for more than letters of a word. */
 #define SHELL_SIGNS " '`\"$;&<>|(){}"
 
@@ -185,7 +188,8 @@ static int parse_user(const struct parse *parse, char *user)
 		return refuse(parse, NULL, "its user's name is not well formed");
 	/* Nor does ssh take most of these: messages name commands for people to copy. */
 	if (parse->out->scheme == LOCATION_SFTP && (*user == '-' || strpbrk(user, SHELL_SIGNS)))
-		return refuse(parse, NULL, "its user's name would mean something else to a shell");
+		return refuse(parse, PLAIN_USER,
+			      "its user's name would mean something else to a shell");
 	if (colon || strchr(user, ':'))
 		return fault_set(parse->fault, FAULT_LOCAL,
 				 "take it out of the URL: it would be committed with it; passwords "

@@ -139,7 +139,8 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 # The rooms that targets link, so that the fuzzers' build, which nobody else shares, has no others.
 FUZZ_ROOMS := agent cli convert diff git merge model objects work
 FUZZ_OBJ   := $(filter $(addsuffix /%,$(addprefix $(BUILD)/filter/,$(FUZZ_ROOMS))) \
-              $(BUILD)/filter/remote/json_tree.o $(BUILD)/filter/stream.o,$(ROOMS_OBJ))
+              $(BUILD)/filter/remote/json_tree.o $(BUILD)/filter/stream.o \
+              $(BUILD)/filter/string_table.o,$(ROOMS_OBJ))
 
 $(BUILD)/libfuzzed.a: $(FUZZ_OBJ)
 	@rm -f $@

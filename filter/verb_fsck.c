@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "filter/git/shared_mode.h"
 #include "filter/objects/judgement.h"
 #include "filter/cli/text.h"
+#include "filter/string_table.h"
 
 struct fsck {
 	struct workspace *ws;
@@ -23,8 +23,8 @@ struct fsck {
 	bool dry_run;
 	bool nul;
 	struct json_output *json; /* NULL: lines */
-	void *seen_objects;       /* trees of strings, for tsearch */
-	void *seen_files;
+	struct string_table seen_objects;
+	struct string_table seen_files;
 	size_t files;    /* that were looked at */
 	size_t unlooked; /* whose blob a partial clone lacks */
 	size_t damage;
@@ -58,25 +58,14 @@ static void found(struct fsck *f, const char *path, const char *kind, const char
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
-static int compare_names(const void *a, const void *b)
+/* Notes a name. Returns 1 if it is new in the table, 0 if not, -1 after reporting. */
+static int remember(struct string_table *table, const char *name)
 {
-	return strcmp(a, b);
-}
+	size_t *seen = string_table_at(table, name, strlen(name));
 
-/* Adds a name to a tree. Returns 1 if it is new there, 0 if not, -1 after reporting. */
-static int remember(void **tree, const char *name)
-{
-	char *copy = strdup(name);
-	char **node = copy ? tsearch(copy, tree, compare_names) : NULL;
-
-	if (!node) {
-		free(copy);
+	if (!seen)
 		return report_error("out of memory");
-	}
-	if (*node == copy)
-		return 1;
-	free(copy);
-	return 0;
+	return (*seen)++ == 0;
 }
 
 /* Moves an object that is not what its name says out of the way, where git-lfs moves them too. Then
@@ -342,8 +331,8 @@ int verb_fsck(const struct command *self, int argc, char **argv)
 		rc = count ? check_named(&f, argv, (size_t)count) : check_here(&f);
 	rc = end_json(&f, rc);
 	code = rc < 0 ? EXIT_FATAL : tell_result(&f);
-	tdestroy(f.seen_objects, free);
-	tdestroy(f.seen_files, free);
+	string_table_clear(&f.seen_objects);
+	string_table_clear(&f.seen_files);
 	workspace_close(&ws);
 	return code;
 }

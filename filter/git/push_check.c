@@ -2,7 +2,6 @@
 #include "filter/git/push_check.h"
 
 #include <inttypes.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "filter/remote/settings.h"
 #include "filter/cli/report.h"
 #include "filter/cli/text.h"
+#include "filter/string_table.h"
 
 /* Raw files that are named one by one; the others are counted. */
 #define RAW_NAMED 10
@@ -32,9 +32,9 @@ struct missing {
 struct check {
 	struct workspace *ws;
 	const char *remote;
-	struct buffer missing; /* of struct missing */
-	struct buffer blobs;   /* of struct remote_blob, one for each */
-	void *hashed;          /* a tree of oids, for tsearch: objects that were looked at */
+	struct buffer missing;      /* of struct missing */
+	struct buffer blobs;        /* of struct remote_blob, one for each */
+	struct string_table hashed; /* oids of objects that were looked at */
 	int damaged;
 	int raw;
 	int large; /* objects over LARGE_OBJECT */
@@ -95,30 +95,18 @@ static int note_missing(struct check *c, const struct tracked_file *file)
 	return report_error("out of memory");
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
 /* Reads an object that will be sent: nobody else looks at it before others get it. */
 static int check_object(struct check *c, const struct tracked_file *file)
 {
 	const struct pointer *pointer = &file->pointer;
-	char *name = strdup(pointer->oid);
-	char **node = name ? tsearch(name, &c->hashed, compare_names) : NULL;
+	size_t *seen = string_table_at(&c->hashed, pointer->oid, strlen(pointer->oid));
 	struct progress progress = {.is_shown = false};
 	struct judgement judgement;
 	struct object_file object;
 
-	if (!node) {
-		free(name);
+	if (!seen)
 		return report_error("out of memory");
-	}
-	if (*node != name) {
-		free(name);
-		return 0;
-	}
-	if (pointer->size == 0)
+	if ((*seen)++ || pointer->size == 0)
 		return 0;
 	if (object_open(&object, c->ws->store, pointer, &judgement) == 0) {
 		object_judge_name(&object, pointer, &progress, &judgement);
@@ -179,7 +167,7 @@ static void release(struct check *c)
 
 	for (size_t i = 0; i < c->missing.size / sizeof(*missing); i++)
 		free(missing[i].path);
-	tdestroy(c->hashed, free);
+	string_table_clear(&c->hashed);
 	buffer_release(&c->missing);
 	buffer_release(&c->blobs);
 }

@@ -14,6 +14,7 @@
 #include "filter/cli/interrupt.h"
 #include "filter/cli/report.h"
 #include "filter/stream.h"
+#include "filter/string_table.h"
 
 /* Lines without their line feed; a carriage return before it counts as a blank, as it does to git.
  */
@@ -21,8 +22,10 @@ struct attributes_file {
 	char *path;
 	char **lines;
 	size_t count;
-	bool crlf; /* the first line ends with CR LF, so new ones do */
-	bool bom;  /* the file begins with a byte order mark, which git skips */
+	bool is_indexed;
+	struct string_table last; /* if so, of a pattern its last line, counted from 1 */
+	bool crlf;                /* the first line ends with CR LF, so new ones do */
+	bool bom;                 /* the file begins with a byte order mark, which git skips */
 	bool changed;
 };
 
@@ -123,6 +126,7 @@ void attributes_file_free(struct attributes_file *file)
 	for (size_t i = 0; i < file->count; i++)
 		free(file->lines[i]);
 	free(file->lines);
+	string_table_clear(&file->last);
 	free(file->path);
 	free(file);
 }
@@ -274,6 +278,8 @@ static char *rewritten(const char *line, const char *ours)
 	size_t line_len = strlen(line);
 	struct buffer text = BUFFER_INIT;
 
+	if (!at)
+		return strdup(line);
 	buffer_append(&text, line, (size_t)(at - line));
 	while (*at) {
 		size_t len;
@@ -320,54 +326,90 @@ void attributes_file_each(const struct attributes_file *file,
 	}
 }
 
-/* The last line for a pattern, which is the one that counts; count if there is none. */
-static size_t find_line(const struct attributes_file *file, const char *pattern)
-{
-	for (size_t i = file->count; i > 0; i--)
-		if (has_pattern(file->lines[i - 1], pattern))
-			return i - 1;
-	return file->count;
-}
-
 static enum attributes_change nomem(const struct attributes_file *file)
 {
 	report_error("%s: out of memory", file->path);
 	return ATTRIBUTES_FAILED;
 }
 
-enum attributes_change attributes_file_set(struct attributes_file *file, const char *pattern,
-					   const char *words)
+static int index_lines(struct attributes_file *file)
 {
-	size_t at = find_line(file, pattern);
+	for (size_t i = 0; i < file->count; i++) {
+		const char *start;
+		const char *end = pattern_end(file->lines[i], &start);
+		size_t *last =
+			end ? string_table_at(&file->last, start, (size_t)(end - start)) : NULL;
+
+		if (last)
+			*last = i + 1;
+		else if (end)
+			return -1;
+	}
+	file->is_indexed = true;
+	return 0;
+}
+
+static void forget_index(struct attributes_file *file)
+{
+	string_table_clear(&file->last);
+	file->is_indexed = false;
+}
+
+/* The last line for a pattern, which is the one that counts, from 1; 0 if there is none, and then
+ * the caller says which it becomes. NULL when memory is short. A file may have a line for each of
+ * thousands of files, so they are not gone through for each. */
+static size_t *find_line(struct attributes_file *file, const char *pattern)
+{
+	if (!file->is_indexed && index_lines(file) < 0)
+		return NULL;
+	return string_table_at(&file->last, pattern, strlen(pattern));
+}
+
+static int add_line(struct attributes_file *file, const char *pattern)
+{
 	char *line;
 	int rc;
 
-	if (at == file->count) {
-		if (asprintf(&line, "%s%s", pattern, file->crlf ? "\r" : "") < 0)
+	if (asprintf(&line, "%s%s", pattern, file->crlf ? "\r" : "") < 0)
+		return -1;
+	rc = insert_line(file, line, strlen(line));
+	free(line);
+	return rc;
+}
+
+enum attributes_change attributes_file_set(struct attributes_file *file, const char *pattern,
+					   const char *words)
+{
+	size_t *at = find_line(file, pattern);
+	char **old;
+	char *line;
+
+	if (!at)
+		return nomem(file);
+	if (*at == 0) {
+		if (add_line(file, pattern) < 0)
 			return nomem(file);
-		rc = insert_line(file, line, strlen(line));
-		free(line);
-		if (rc < 0)
-			return nomem(file);
+		*at = file->count;
 	}
-	line = rewritten(file->lines[at], words);
+	old = &file->lines[*at - 1];
+	line = rewritten(*old, words);
 	if (!line)
 		return nomem(file);
-	if (strcmp(line, file->lines[at]) == 0) {
+	if (strcmp(line, *old) == 0) {
 		free(line);
 		return ATTRIBUTES_SAME;
 	}
-	free(file->lines[at]);
-	file->lines[at] = line;
+	free(*old);
+	*old = line;
 	file->changed = true;
 	return ATTRIBUTES_CHANGED;
 }
 
 enum attributes_change attributes_file_track(struct attributes_file *file, const char *pattern)
 {
-	size_t at = find_line(file, pattern);
+	const size_t *at = find_line(file, pattern);
 
-	if (at < file->count && has_all_of_ours(file->lines[at]))
+	if (at && *at && has_all_of_ours(file->lines[*at - 1]))
 		return ATTRIBUTES_SAME;
 	return attributes_file_set(file, pattern, ATTRIBUTES_OURS);
 }
@@ -386,6 +428,7 @@ enum attributes_change attributes_file_untrack(struct attributes_file *file, con
 	enum attributes_change result = ATTRIBUTES_SAME;
 	size_t kept = 0;
 
+	forget_index(file);
 	for (size_t i = 0; i < file->count; i++) {
 		char *line = file->lines[i];
 

@@ -10,6 +10,7 @@
 
 #include "filter/git/git_run.h"
 #include "filter/cli/report.h"
+#include "filter/string_table.h"
 
 #define KEY "lfs.fetchexclude"
 
@@ -121,79 +122,114 @@ static int write_list(const char *path, const char *list)
 	return rc;
 }
 
-/* Copies the list without pattern, each entry trimmed. *found tells if it was there. */
-static char *list_without(const char *list, const char *pattern, bool *found)
+/* The next entry of a list, trimmed; *len is 0 for an empty one. Moves *list behind it. */
+static const char *next_entry(const char **list, size_t *len)
 {
-	struct buffer text = BUFFER_INIT;
+	const char *entry = *list + strspn(*list, " \t");
+	const char *end = entry + strcspn(entry, ",");
 
-	*found = false;
-	while (*list) {
-		size_t len = strcspn(list, ",");
-		size_t from = strspn(list, " \t");
-		size_t to = len;
-
-		while (to > from && (list[to - 1] == ' ' || list[to - 1] == '\t'))
-			to--;
-		if (to > from && strlen(pattern) == to - from &&
-		    strncmp(list + from, pattern, to - from) == 0) {
-			*found = true;
-		} else if (to > from) {
-			if (text.size)
-				buffer_u8(&text, ',');
-			buffer_append(&text, list + from, to - from);
-		}
-		list += len + (list[len] == ',');
-	}
-	buffer_u8(&text, 0);
-	if (!buffer_failed(&text))
-		return (char *)text.data;
-	buffer_release(&text);
-	report_error("out of memory");
-	return NULL;
+	*list = end + (*end == ',');
+	while (end > entry && (end[-1] == ' ' || end[-1] == '\t'))
+		end--;
+	*len = (size_t)(end - entry);
+	return entry;
 }
 
-/* Puts a pattern into *list, or takes it out, if that is still to be done. */
-static int change_list(char **list, const char *pattern, bool add)
+static void append_entry(struct buffer *list, const char *entry, size_t len)
 {
-	bool found;
-	char *other = list_without(*list, pattern, &found);
+	if (list->size)
+		buffer_u8(list, ',');
+	buffer_append(list, entry, len);
+}
 
-	if (!other)
-		return -1;
-	if (found == add) {
-		free(other);
-		return 0;
+/* Notes a string. Returns 1 if it is new in the table, 0 if not, -1 when memory is short. */
+static int note(struct string_table *table, const char *text, size_t len)
+{
+	size_t *seen = string_table_at(table, text, len);
+
+	return seen ? (*seen)++ == 0 : -1;
+}
+
+/* Writes the list with the patterns that it lacks at its end. */
+static int add_patterns(const char *list, const struct buffer *patterns, struct buffer *out)
+{
+	struct string_table there = {NULL};
+	int rc = 0;
+
+	buffer_append(out, list, strlen(list));
+	while (*list && rc >= 0) {
+		size_t len;
+		const char *entry = next_entry(&list, &len);
+
+		rc = note(&there, entry, len);
 	}
-	if (add) {
-		free(other);
-		if (asprintf(&other, "%s%s%s", *list, **list ? "," : "", pattern) < 0)
-			return report_error("out of memory");
+	for (size_t at = 0; at < patterns->size && rc >= 0;) {
+		const char *pattern = (const char *)patterns->data + at;
+		size_t len = strlen(pattern);
+
+		at += len + 1;
+		rc = note(&there, pattern, len);
+		if (rc > 0)
+			append_entry(out, pattern, len);
 	}
-	free(*list);
-	*list = other;
-	return 1;
+	string_table_clear(&there);
+	return rc < 0 ? -1 : 0;
+}
+
+/* Writes the list without the patterns, unless it has none of them. */
+static int remove_patterns(const char *list, const struct buffer *patterns, struct buffer *out)
+{
+	struct string_table unwanted = {NULL};
+	const char *rest = list;
+	bool found = false;
+	int rc = 0;
+
+	for (size_t at = 0; at < patterns->size && rc >= 0;) {
+		const char *pattern = (const char *)patterns->data + at;
+		size_t len = strlen(pattern);
+
+		at += len + 1;
+		rc = note(&unwanted, pattern, len);
+	}
+	while (*rest && rc >= 0) {
+		size_t len;
+		const char *entry = next_entry(&rest, &len);
+		size_t *seen = string_table_at(&unwanted, entry, len);
+
+		rc = seen ? 0 : -1;
+		if (seen && *seen)
+			found = true;
+		else if (len)
+			append_entry(out, entry, len);
+	}
+	if (!found) {
+		buffer_clear(out);
+		buffer_append(out, list, strlen(list));
+	}
+	string_table_clear(&unwanted);
+	return rc < 0 ? -1 : 0;
 }
 
 int guard_change(const char *path, const struct buffer *patterns, bool add, bool *changed)
 {
+	struct buffer text = BUFFER_INIT;
 	char *list;
-	bool is_new = false;
 	int rc;
 
 	if (!patterns->size)
 		return 0;
 	list = read_list(path);
-	rc = list ? 0 : -1;
-	for (size_t at = 0; rc >= 0 && at < patterns->size;) {
-		const char *pattern = (const char *)patterns->data + at;
-
-		at += strlen(pattern) + 1;
-		rc = change_list(&list, pattern, add);
-		is_new = is_new || rc > 0;
+	if (!list)
+		return -1;
+	rc = (add ? add_patterns : remove_patterns)(list, patterns, &text);
+	buffer_u8(&text, 0);
+	if (rc < 0 || buffer_failed(&text)) {
+		rc = report_error("out of memory");
+	} else if (strcmp((const char *)text.data, list) != 0) {
+		rc = write_list(path, (const char *)text.data);
+		*changed = *changed || rc == 0;
 	}
-	if (rc >= 0)
-		rc = is_new ? write_list(path, list) : 0;
-	*changed = *changed || (rc == 0 && is_new);
+	buffer_release(&text);
 	free(list);
 	return rc;
 }

@@ -2,6 +2,8 @@
 /* What track and untrack do to a .gitattributes file, and the guard's patterns. */
 #include "tests/unit/sandbox.h"
 
+#include <time.h>
+
 #include "filter/git/attributes_file.h"
 #include "filter/git/guard.h"
 
@@ -145,6 +147,57 @@ static void test_mode_and_links(void **state)
 	assert_null(attributes_file_load(FILE_NAME));
 }
 
+/* The place of each pattern's line is kept in mind; taking lines out moves the others. */
+static void test_lines_move(void **state)
+{
+	struct attributes_file *file;
+
+	(void)state;
+	put_text(FILE_NAME, "*.a filter=brevis\n*.b x\n*.c x\n*.b filter=brevis\n");
+	file = attributes_file_load(FILE_NAME);
+	assert_non_null(file);
+	assert_int_equal(attributes_file_set(file, "*.c", ATTRIBUTES_LFS), ATTRIBUTES_CHANGED);
+	assert_int_equal(attributes_file_untrack(file, "*.a"), ATTRIBUTES_CHANGED);
+	assert_int_equal(attributes_file_untrack(file, "*.b"), ATTRIBUTES_CHANGED);
+	assert_int_equal(attributes_file_set(file, "*.c", ATTRIBUTES_RAW), ATTRIBUTES_CHANGED);
+	assert_int_equal(attributes_file_set(file, "*.b", ATTRIBUTES_RAW), ATTRIBUTES_CHANGED);
+	assert_int_equal(attributes_file_set(file, "*.a", ATTRIBUTES_RAW), ATTRIBUTES_CHANGED);
+	assert_int_equal(attributes_file_set(file, "*.a", ATTRIBUTES_RAW), ATTRIBUTES_SAME);
+	assert_int_equal(attributes_file_save(file), 0);
+	attributes_file_free(file);
+	assert_file(FILE_NAME,
+		    "*.b x " ATTRIBUTES_RAW "\n*.c x " ATTRIBUTES_RAW "\n*.a " ATTRIBUTES_RAW "\n");
+}
+
+/* A repository may need a line for each of its files: none looks at all of the others. */
+static void test_many_lines(void **state)
+{
+	const size_t count = 20000;
+	const clock_t start = clock();
+	struct attributes_file *file = attributes_file_parse(FILE_NAME, NULL, 0);
+	struct buffer guarded = BUFFER_INIT;
+	bool changed = false;
+
+	(void)state;
+	for (size_t i = 0; i < count; i++) {
+		char pattern[32];
+
+		snprintf(pattern, sizeof(pattern), "/models/%zu.st", i);
+		assert_int_equal(attributes_file_track(file, pattern), ATTRIBUTES_CHANGED);
+		/* Of the guard, which has to fit into an argument, each entry twice. */
+		snprintf(pattern, sizeof(pattern), "/m/%zu", i / 2);
+		buffer_append(&guarded, pattern, strlen(pattern) + 1);
+	}
+	attributes_file_free(file);
+	assert_int_equal(guard_change("list", &guarded, true, &changed), 0);
+	assert_true(changed);
+	assert_true(guard_is_there("list"));
+	assert_int_equal(guard_change("list", &guarded, false, &changed), 0);
+	assert_int_equal(access("list", F_OK), -1);
+	buffer_release(&guarded);
+	assert_true((clock() - start) / CLOCKS_PER_SEC < 5);
+}
+
 static void collect(void *ctx, const char *pattern, bool tracked)
 {
 	char *list = ctx;
@@ -272,6 +325,11 @@ static void test_guard_list(void **state)
 	assert_int_equal(guard_set(repository, "", "*.bin", false, &changed), 0);
 	assert_int_equal(guard_set(repository, "", "*.st", false, &changed), 0);
 	sh("! git config -f .lfsconfig lfs.fetchexclude");
+	sh("git config -f .lfsconfig lfs.fetchexclude ' a ,, b,a'");
+	assert_int_equal(guard_set(repository, "", "b", false, &changed), 0);
+	sh("test \"$(git config -f .lfsconfig lfs.fetchexclude)\" = 'a,a'");
+	assert_int_equal(guard_set(repository, "", "a", false, &changed), 0);
+	sh("! git config -f .lfsconfig lfs.fetchexclude");
 	sh("test \"$(git config -f .lfsconfig lfs.url)\" = http://example.org/x");
 	repository_free(repository);
 }
@@ -288,6 +346,8 @@ int main(void)
 		SANDBOX_TEST(test_ours_come_last),
 		SANDBOX_TEST(test_byte_order_mark),
 		SANDBOX_TEST(test_mode_and_links),
+		SANDBOX_TEST(test_lines_move),
+		SANDBOX_TEST(test_many_lines),
 		SANDBOX_TEST(test_each),
 		SANDBOX_TEST(test_patterns),
 		SANDBOX_TEST(test_literal_names_in_git),

@@ -50,13 +50,15 @@ static void add(struct model *m, const char *name, size_t rows, size_t columns)
 	struct synthetic_tensor *t;
 
 	if (m->count == m->room) {
-		m->room = m->room * 2 + 64;
-		t = reallocarray(m->tensors, m->room, sizeof(*t));
+		const size_t room = m->room * 2 + 64;
+
+		t = reallocarray(m->tensors, room, sizeof(*t));
 		if (!t) {
 			m->failed = true;
 			return;
 		}
 		m->tensors = t;
+		m->room = room;
 	}
 	t = &m->tensors[m->count++];
 	*t = (struct synthetic_tensor){.rows = rows, .columns = columns};
@@ -132,7 +134,7 @@ static void revise(struct model *m)
 static int write_data(const struct model *m, uint64_t seed, FILE *out)
 {
 	struct synthetic *synthetic = synthetic_new();
-	size_t largest = 0;
+	size_t largest = 1;
 	uint8_t *data = NULL;
 	int r = -1;
 

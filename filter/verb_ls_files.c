@@ -7,6 +7,7 @@
 #include "filter/cli/json_output.h"
 #include "filter/cli/options.h"
 #include "filter/cli/report.h"
+#include "filter/convert/convert.h"
 #include "filter/objects/stored.h"
 #include "filter/cli/text.h"
 #include "filter/work/work_file.h"
@@ -95,7 +96,7 @@ static int list_file(void *ctx, const struct tracked_file *file)
 	if (!file->is_pointer)
 		memcpy(shown.pointer.oid, STORED_EMPTY_OID, sizeof(shown.pointer.oid));
 	if (l->json || l->sizes)
-		stored_look(l->ws, &shown.pointer, &stored);
+		stored_look(l->ws->store, &shown.pointer, &stored);
 	if (l->json)
 		print_json(l, &shown, &stored);
 	else

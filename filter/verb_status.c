@@ -13,6 +13,7 @@
 #include "filter/cli/options.h"
 #include "filter/cli/report.h"
 #include "filter/objects/stored.h"
+#include "filter/work/work_content.h"
 #include "filter/cli/text.h"
 
 /* How a file stands. Each but the first deserves a line. */
@@ -111,7 +112,7 @@ static enum state look_at_file(struct status *s, const struct tracked_file *file
 	if (look.kind == WORK_ABSENT)
 		return STATE_DELETED;
 	if (file->is_pointer && checkout_is_due(top, file, &look)) {
-		stored_look(s->ws, &file->pointer, &stored);
+		stored_look(s->ws->store, &file->pointer, &stored);
 		return stored.is_here ? STATE_POINTER : STATE_MISSING;
 	}
 	if (!find_path(&s->touched, &s->touched_at, 0, file->path))
@@ -121,7 +122,7 @@ static enum state look_at_file(struct status *s, const struct tracked_file *file
 		return full_or_lost(s, file);
 	/* What only begins like an archive is kept like any content. */
 	if ((look.kind == WORK_CONTENT || look.kind == WORK_ARCHIVE) && file->is_pointer &&
-	    stored_matches(s->ws, &file->pointer, file->path, (uint64_t)look.stat.st_size))
+	    work_file_matches(s->ws, &file->pointer, file->path, (uint64_t)look.stat.st_size))
 		return full_or_lost(s, file);
 	return work_file_is_conflict_text(top, file->path) ? STATE_MARKERS : STATE_CHANGED;
 }
@@ -210,7 +211,7 @@ static void print_staged(const struct status *s)
 		any = true;
 		printf("    %c ", e[i].staged);
 		print_path(stdout, e[i].path);
-		stored_look(s->ws, &e[i].pointer, &stored);
+		stored_look(s->ws->store, &e[i].pointer, &stored);
 		if (stored.is_archive && stored.is_known)
 			printf(" (%s as %s, %s)", size_text(stored.original_size, original_size),
 			       size_text(e[i].pointer.size, stored_size),

@@ -94,7 +94,7 @@ int merge_side_look(const struct workspace *ws, struct merge_side *side)
 
 	if (side->blob == MERGE_RAW)
 		return side->is_known ? 0 : look_at_raw(side);
-	stored_look(ws, side->blob == MERGE_EMPTY ? &nothing : &side->pointer, &stored);
+	stored_look(ws->store, side->blob == MERGE_EMPTY ? &nothing : &side->pointer, &stored);
 	side->is_here = stored.is_here;
 	side->is_archive = stored.is_archive;
 	side->is_known = stored.is_known;

@@ -14,6 +14,7 @@
 #include "filter/cli/progress.h"
 #include "filter/cli/report.h"
 #include "filter/objects/stored.h"
+#include "filter/work/work_content.h"
 #include "filter/stream.h"
 
 /* ---- what has to hold ------------------------------------------------------------------------ */
@@ -72,7 +73,7 @@ static int settle_forms(struct migrate *m)
 
 		if (files[i].from == MIGRATE_RAW)
 			continue;
-		stored_look(m->ws, &files[i].pointer, &stored);
+		stored_look(m->ws->store, &files[i].pointer, &stored);
 		if (!stored.is_known)
 			return report_error(
 				"%s: its object %.12s is damaged; `git brevis fsck` and "
@@ -96,8 +97,8 @@ static bool holds_content(const struct migrate *m, const struct migrate_file *fi
 	if ((uint64_t)file->look.stat.st_size != file->size)
 		return false;
 	if (file->from != MIGRATE_RAW)
-		return stored_matches(m->ws, &file->pointer, file->path,
-				      (uint64_t)file->look.stat.st_size);
+		return work_file_matches(m->ws, &file->pointer, file->path,
+					 (uint64_t)file->look.stat.st_size);
 	if (asprintf(&path, "%s/%s", top, file->path) < 0)
 		return false;
 	rc = repository_hash_file(m->ws->repository, path, blob);

@@ -157,7 +157,7 @@ static void classify(const struct migrate *m, const char *filter, struct migrate
 {
 	struct stored stored;
 
-	stored_look(m->ws, &file->pointer, &stored);
+	stored_look(m->ws->store, &file->pointer, &stored);
 	if (stored.is_here)
 		file->from = stored.is_archive ? MIGRATE_BREVIS : MIGRATE_LFS;
 	else

@@ -2,13 +2,8 @@
 #include "filter/objects/conflict_text.h"
 
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "filter/objects/pointer.h"
 #include "filter/cli/report.h"
-#include "filter/stream.h"
-#include "filter/work/work_file.h"
 
 /* Fewest characters of a marker: git's default, which an attribute may enlarge. */
 #define MARKER_SIZE 7
@@ -56,20 +51,4 @@ void conflict_text_warn(const char *path, const void *data, size_t len)
 		report_warning("%s: a merge has written conflict markers into its pointer, which "
 			       "now stands for no file; " CONFLICT_TEXT_REMEDY,
 			       path);
-}
-
-bool work_file_is_conflict_text(const char *top, const char *path)
-{
-	char text[POINTER_SIZE_LIMIT];
-	int fd = work_file_open(top, path);
-	struct stat st;
-	bool result = false;
-
-	if (fd < 0)
-		return false;
-	if (fstat(fd, &st) == 0 && st.st_size > 0 && (size_t)st.st_size < sizeof(text) &&
-	    stream_read_at(fd, text, (size_t)st.st_size, 0) == 0)
-		result = is_conflict_text(text, (size_t)st.st_size);
-	close(fd);
-	return result;
 }

@@ -20,7 +20,4 @@ bool is_conflict_text(const void *data, size_t len);
 /** Warns, if the text of a blob is one, that this stands for nothing. */
 void conflict_text_warn(const char *path, const void *data, size_t len);
 
-/** True if a work file is one. Reads a kilobyte at most, and follows no symbolic link. */
-bool work_file_is_conflict_text(const char *top, const char *path);
-
 #endif

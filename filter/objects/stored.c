@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "filter/work/work_file.h"
-
 /* An object that is no archive is its own original: its name is the digest. */
 static void take_plain(const struct pointer *pointer, struct stored *out)
 {
@@ -27,7 +25,8 @@ static void take_archive(const struct object_file *file, struct stored *out)
 	brevis_archive_free(archive);
 }
 
-void stored_look(const struct workspace *ws, const struct pointer *pointer, struct stored *out)
+void stored_look(const struct object_store *store, const struct pointer *pointer,
+		 struct stored *out)
 {
 	struct object_file file;
 
@@ -37,7 +36,7 @@ void stored_look(const struct workspace *ws, const struct pointer *pointer, stru
 		memcpy(out->original_oid, STORED_EMPTY_OID, sizeof(out->original_oid));
 		return;
 	}
-	if (object_file_open(&file, ws->store, pointer->oid) < 0)
+	if (object_file_open(&file, store, pointer->oid) < 0)
 		return;
 	out->is_here = file.source.size == pointer->size;
 	out->is_cut = !out->is_here;
@@ -47,24 +46,4 @@ void stored_look(const struct workspace *ws, const struct pointer *pointer, stru
 	else if (out->is_here)
 		take_plain(pointer, out);
 	object_file_close(&file);
-}
-
-bool stored_matches(const struct workspace *ws, const struct pointer *pointer, const char *path,
-		    uint64_t size)
-{
-	uint8_t sha256[BREVIS_SHA256_SIZE];
-	char oid[OID_HEX_SIZE + 1];
-	struct pointer known;
-	struct stored stored;
-	uint64_t read;
-
-	stored_look(ws, pointer, &stored);
-	if (stored.is_known && stored.original_size != size)
-		return false;
-	if (work_file_digest(repository_work_tree(ws->repository), path, &read, sha256) < 0)
-		return false;
-	digest_to_hex(sha256, oid);
-	if (stored.is_known)
-		return read == size && strcmp(oid, stored.original_oid) == 0;
-	return known_find(ws->known, read, sha256, &known) && pointer_equal(&known, pointer);
 }

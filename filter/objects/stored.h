@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What a local object restores, and whether a work file is just that. */
+/** What a local object restores. */
 #ifndef FILTER_STORED_H
 #define FILTER_STORED_H
 
-#include "filter/convert/convert.h"
+#include "filter/objects/object_store.h"
 
 /** The SHA-256 of nothing: what an empty file's object would be called. */
 #define STORED_EMPTY_OID "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -20,13 +20,7 @@ struct stored {
 
 /** Looks at the object of a pointer; of size 0 there is nothing to have: it is here. Decodes and
  * hashes nothing. Reports nothing. */
-void stored_look(const struct workspace *ws, const struct pointer *pointer, struct stored *out);
-
-/**
- * True if a work file holds what the pointer stands for. Reads the whole file if its size does not
- * tell. Compresses nothing.
- */
-bool stored_matches(const struct workspace *ws, const struct pointer *pointer, const char *path,
-		    uint64_t size);
+void stored_look(const struct object_store *store, const struct pointer *pointer,
+		 struct stored *out);
 
 #endif

@@ -131,7 +131,7 @@ static int take_object(struct stats *s, const struct pointer *pointer, size_t *i
 
 	if (is_new <= 0)
 		return is_new;
-	stored_look(s->ws, pointer, &object.stored);
+	stored_look(s->ws->store, pointer, &object.stored);
 	buffer_append(&s->objects, &object, sizeof(object));
 	if (buffer_failed(&s->objects))
 		return report_error("out of memory");

@@ -7,6 +7,7 @@
 #define FILTER_STATS_H
 
 #include "core/base/buffer.h"
+#include "filter/convert/convert.h"
 #include "filter/objects/stored.h"
 
 /** No object, no file. */

@@ -8,9 +8,9 @@
 
 #include "core/base/buffer.h"
 #include "filter/cli/command.h"
-#include "filter/objects/conflict_text.h"
 #include "filter/cli/report.h"
 #include "filter/work/restore.h"
+#include "filter/work/work_content.h"
 
 struct checkout {
 	struct workspace *ws;

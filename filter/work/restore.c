@@ -103,7 +103,7 @@ static void begin_progress(struct restore *r)
 	for (size_t i = 0; i < count && progress_is_wanted(); i++) {
 		struct stored stored;
 
-		stored_look(r->ws, &due[i].pointer, &stored);
+		stored_look(r->ws->store, &due[i].pointer, &stored);
 		if (!stored.is_known)
 			continue;
 		original += stored.original_size;
@@ -150,7 +150,7 @@ static int write_file(struct restore *r, const struct due_file *due)
 
 	if (!file)
 		return -1;
-	stored_look(r->ws, &due->pointer, &stored);
+	stored_look(r->ws->store, &due->pointer, &stored);
 	if (stored.is_known && work_file_reserve(file, stored.original_size) < 0) {
 		work_file_free(file);
 		return -1;

@@ -58,7 +58,7 @@ static int check_object(const struct subject *subject, const struct workspace *w
 	object_judge(&subject->file, pointer, ws->threads, &progress, &judgement);
 	progress_end(&progress);
 	if (judgement.verdict != VERDICT_GOOD)
-		return judgement_report(&judgement, name, pointer);
+		return judgement_report(&judgement, ws->store, name, pointer);
 	tell_good(json, name, pointer->size,
 		  judgement.is_archive ? &judgement.original_size : NULL);
 	return 0;

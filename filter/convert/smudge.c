@@ -11,6 +11,7 @@
 
 #include "filter/cli/progress.h"
 #include "filter/cli/report.h"
+#include "filter/objects/judgement.h"
 #include "filter/stream.h"
 
 /* Keeps apart whose fault a failed decode is: the object's, or that of who takes the bytes. */
@@ -49,65 +50,18 @@ static enum smudge_result fail_outlet(const struct job *job)
 	return SMUDGE_FAILED;
 }
 
-/* Names the object's file: it is to be looked at. */
-static enum smudge_result fail_file(const struct job *job, const char *what, const char *cause,
-				    const char *remedy)
+static enum smudge_result fail_object(const struct job *job, const struct brevis_error *err)
 {
-	char *object = object_store_path(job->ws->store, job->pointer->oid);
+	struct judgement judgement;
 
-	report_error("%s: its object %s %s: %s; %s", job->path, object ? object : job->pointer->oid,
-		     what, cause, remedy);
-	free(object);
+	object_judge_failure(&job->file, job->pointer, err, &judgement);
+	judgement_report(&judgement, job->ws->store, job->path, job->pointer);
 	return SMUDGE_FAILED;
-}
-
-static enum smudge_result fail_object(const struct job *job, const char *cause)
-{
-	return fail_file(job, "is damaged", cause,
-			 "see `git brevis fsck`, or move that file away and run `git brevis pull` "
-			 "to download it again");
-}
-
-/* Of an object of the wrong size git-lfs knows that it has to come again. */
-static enum smudge_result fail_size(const struct job *job)
-{
-	char cause[80];
-
-	snprintf(cause, sizeof(cause), "wrong size, %" PRIu64 " bytes instead of %" PRIu64,
-		 job->file.source.size, job->pointer->size);
-	return fail_file(job, "is damaged", cause, "`git brevis pull` downloads it again");
-}
-
-/* The object is here, but the system does not hand out its bytes. What they are, nobody knows. */
-static enum smudge_result fail_reading(const struct job *job, int failure)
-{
-	return fail_file(
-		job, "cannot be read", strerror(failure),
-		failure == EIO
-			? "check the disk, then move that file away and run `git brevis pull`"
-			: "make that a file that can be read");
 }
 
 static enum smudge_result fail_archive(const struct job *job, const struct brevis_error *err)
 {
-	if (job->outlet.failure)
-		return fail_outlet(job);
-	switch (err->status) {
-	case BREVIS_E_UNSUPPORTED:
-	case BREVIS_E_LIMIT:
-		report_error("%s: %s; a newer git-brevis may restore it", job->path, err->message);
-		return SMUDGE_FAILED;
-	case BREVIS_E_NOMEM:
-		report_error("%s: out of memory", job->path);
-		return SMUDGE_FAILED;
-	case BREVIS_E_IO:
-		/* Not ENODATA: a file that became shorter is damage. */
-		if (job->file.failure && job->file.failure != ENODATA)
-			return fail_reading(job, job->file.failure);
-		return fail_object(job, err->message);
-	default:
-		return fail_object(job, err->message);
-	}
+	return job->outlet.failure ? fail_outlet(job) : fail_object(job, err);
 }
 
 static enum smudge_result decode(struct job *job)
@@ -158,6 +112,7 @@ static enum smudge_result pass_through(struct job *job)
 {
 	const struct brevis_source *source = &job->file.source;
 	struct passage passage = {&job->outlet, brevis_sha256_new()};
+	struct brevis_error err = {BREVIS_E_CHECKSUM, "its SHA-256 is not its name"};
 	enum smudge_result result = SMUDGE_FAILED;
 	uint8_t digest[BREVIS_SHA256_SIZE];
 	char hex[OID_HEX_SIZE + 1];
@@ -174,18 +129,15 @@ static enum smudge_result pass_through(struct job *job)
 		fail_outlet(job);
 		goto out;
 	default:
-		if (job->file.failure == ENODATA)
-			fail_object(job, "it became shorter while it was read");
-		else if (job->file.failure)
-			fail_reading(job, job->file.failure);
-		else
-			report_error("%s: out of memory", job->path);
+		err = (struct brevis_error){job->file.failure ? BREVIS_E_IO : BREVIS_E_NOMEM,
+					    "out of memory"};
+		fail_object(job, &err);
 		goto out;
 	}
 	brevis_sha256_final(passage.sha, digest);
 	digest_to_hex(digest, hex);
 	if (strcmp(hex, job->pointer->oid) != 0) {
-		fail_object(job, "its SHA-256 is not its name");
+		fail_object(job, &err);
 		goto out;
 	}
 	report_trace("smudge %s: plain object, %" PRIu64 " bytes", job->path, source->size);
@@ -201,22 +153,20 @@ enum smudge_result smudge_pointer(struct workspace *ws, const char *path,
 {
 	struct job job = {
 		.ws = ws, .path = path, .pointer = pointer, .outlet = {.write = write, .ctx = ctx}};
+	struct judgement judgement;
 	enum smudge_result result;
 
 	if (pointer->size == 0) {
 		report_trace("smudge %s: empty", path);
 		return SMUDGE_DONE;
 	}
-	if (object_file_open(&job.file, ws->store, pointer->oid) != 0)
-		return errno == ENOENT || errno == ENOTDIR ? SMUDGE_MISSING
-							   : fail_reading(&job, errno);
-	if (job.file.source.size != pointer->size) {
-		result = fail_size(&job);
-	} else if (job.file.is_archive) {
-		result = decode(&job);
-	} else {
-		result = pass_through(&job);
+	if (object_open(&job.file, ws->store, pointer, &judgement) < 0) {
+		if (judgement.verdict == VERDICT_MISSING)
+			return SMUDGE_MISSING;
+		judgement_report(&judgement, ws->store, path, pointer);
+		return SMUDGE_FAILED;
 	}
+	result = job.file.is_archive ? decode(&job) : pass_through(&job);
 	object_file_close(&job.file);
 	return result;
 }

@@ -116,7 +116,7 @@ static int check_object(struct check *c, const struct tracked_file *file)
 		judgement.remedy = "`git brevis fsck` moves it away, then `git brevis pull` or "
 				   "`touch` and `git add` of the file bring a good one";
 	if (judgement.verdict != VERDICT_GOOD) {
-		judgement_report(&judgement, file->path, pointer);
+		judgement_report(&judgement, c->ws->store, file->path, pointer);
 		c->damaged++;
 	}
 	return 0;

@@ -56,7 +56,7 @@ static int open_object(struct subject *subject, const struct workspace *ws, cons
 		return report_error("%s stands for nothing: its pointer has size 0", name);
 	if (object_open(&subject->file, ws->store, pointer, &judgement) == 0)
 		return 0;
-	return judgement_report(&judgement, name, pointer);
+	return judgement_report(&judgement, ws->store, name, pointer);
 }
 
 int subject_open(struct subject *subject, const struct workspace *ws, const char *name)

@@ -48,7 +48,7 @@ static int open_object(struct model_source *source, const struct workspace *ws)
 	source->is_here = object_open(&source->file, ws->store, pointer, &judgement) == 0;
 	if (source->is_here || judgement.verdict == VERDICT_MISSING)
 		return 0;
-	return judgement_report(&judgement, source->label, pointer);
+	return judgement_report(&judgement, ws->store, source->label, pointer);
 }
 
 /* Takes over a descriptor; if its file is a pointer, its object takes the file's place. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "filter/cli/report.h"
@@ -36,13 +37,22 @@ const char *judgement_text(const struct judgement *judgement, const struct point
 	return text;
 }
 
-int judgement_report(const struct judgement *judgement, const char *path,
-		     const struct pointer *pointer)
+int judgement_report(const struct judgement *judgement, const struct object_store *store,
+		     const char *path, const struct pointer *pointer)
 {
+	bool is_there = judgement->verdict != VERDICT_MISSING;
+	char *object = is_there ? object_store_path(store, pointer->oid) : NULL;
 	char text[JUDGEMENT_TEXT];
 
-	return report_error("%s: its %s; %s", path, judgement_text(judgement, pointer, text),
-			    judgement->remedy);
+	/* What is there is to be looked at. */
+	if (object)
+		report_error("%s: its object %s %s: %s; %s", path, object,
+			     verdicts[judgement->verdict].text, judgement->why, judgement->remedy);
+	else
+		report_error("%s: its %s; %s", path, judgement_text(judgement, pointer, text),
+			     judgement->remedy);
+	free(object);
+	return -1;
 }
 
 static void judge(struct judgement *out, enum verdict verdict, const char *why, const char *remedy)
@@ -62,6 +72,34 @@ static void judge_size(struct judgement *out, enum verdict verdict, uint64_t fou
 	judge(out, verdict, why, remedy);
 }
 
+/* The system does not hand out its bytes. What they are, nobody knows. */
+static void judge_unreadable(struct judgement *out, int reason)
+{
+	judge(out, VERDICT_UNREADABLE, strerror(reason),
+	      reason == EIO ? "check the disk and try again; if that is of no use, move that file "
+			      "away and run `git brevis pull`"
+			    : "make that a file that can be read");
+}
+
+#define REPLACE "`git brevis fsck` and then `git brevis pull` replace it"
+
+/* Judges by an error that says nothing of the bytes of the object. Returns false if it does. */
+static bool judge_obstacle(struct judgement *out, const struct brevis_error *err, int failure)
+{
+	if (err->status == BREVIS_E_NOMEM)
+		judge(out, VERDICT_UNREADABLE, err->message,
+		      "try again with fewer threads (brevis.threads)");
+	else if (err->status == BREVIS_E_IO && failure == ENODATA)
+		judge(out, VERDICT_DAMAGED, "it became shorter while it was read", REPLACE);
+	else if (err->status == BREVIS_E_IO && failure)
+		judge_unreadable(out, failure);
+	else if (err->status == BREVIS_E_IO)
+		judge(out, VERDICT_UNREADABLE, err->message, "check the disk and try again");
+	else
+		return false;
+	return true;
+}
+
 /* ---- whether it is here ---------------------------------------------------------------------- */
 
 /* Opens an object of whatever size. */
@@ -76,8 +114,7 @@ static int find(struct object_file *file, const struct object_store *store,
 		      "`git brevis pull` downloads it, or, for another revision, `git lfs fetch "
 		      "--all`");
 	else
-		judge(out, VERDICT_UNREADABLE, strerror(errno),
-		      "make that a file that can be read");
+		judge_unreadable(out, errno);
 	return -1;
 }
 
@@ -109,7 +146,6 @@ void object_look(const struct object_store *store, const struct pointer *pointer
 void object_judge_name(const struct object_file *file, const struct pointer *pointer,
 		       struct progress *progress, struct judgement *out)
 {
-	const char *replace = "`git brevis fsck` and then `git brevis pull` replace it";
 	struct progress_source counted = {progress, &file->source};
 	struct brevis_source source = progress_source(&counted);
 	struct pointer itself = {.size = source.size};
@@ -118,14 +154,12 @@ void object_judge_name(const struct object_file *file, const struct pointer *poi
 	*out = (struct judgement){.is_archive = file->is_archive, .original_size = source.size};
 	memcpy(itself.oid, pointer->oid, sizeof(itself.oid));
 	if (!source_is_object(&source, &itself, &err)) {
-		if (err.status == BREVIS_E_IO)
-			judge(out, VERDICT_UNREADABLE,
-			      file->failure ? strerror(file->failure) : err.message,
-			      "check the disk and try again");
-		else if (source.size != pointer->size)
-			judge_size(out, VERDICT_DAMAGED, source.size, pointer->size, replace);
+		if (judge_obstacle(out, &err, file->failure))
+			return;
+		if (source.size != pointer->size)
+			judge_size(out, VERDICT_DAMAGED, source.size, pointer->size, REPLACE);
 		else
-			judge(out, VERDICT_DAMAGED, err.message, replace);
+			judge(out, VERDICT_DAMAGED, err.message, REPLACE);
 	} else if (source.size != pointer->size) {
 		judge_size(out, VERDICT_MISMATCHED, source.size, pointer->size,
 			   "add the original file again");
@@ -135,23 +169,30 @@ void object_judge_name(const struct object_file *file, const struct pointer *poi
 /* Its bytes are those of its name, but they do not restore: what does that mean? */
 static void judge_decoding(struct judgement *out, const struct brevis_error *err, int failure)
 {
-	switch (err->status) {
-	case BREVIS_E_UNSUPPORTED:
-	case BREVIS_E_LIMIT:
+	if (judge_obstacle(out, err, failure))
+		return;
+	if (err->status == BREVIS_E_UNSUPPORTED || err->status == BREVIS_E_LIMIT)
 		judge(out, VERDICT_UNREADABLE, err->message, "a newer git-brevis may do it");
-		break;
-	case BREVIS_E_NOMEM:
-		judge(out, VERDICT_UNREADABLE, err->message,
-		      "try again with fewer threads (brevis.threads)");
-		break;
-	case BREVIS_E_IO:
-		judge(out, VERDICT_UNREADABLE, failure ? strerror(failure) : err->message,
-		      "check the disk and try again");
-		break;
-	default:
+	else
 		judge(out, VERDICT_UNRESTORABLE, err->message,
 		      "it was stored so: add the original file again");
-	}
+}
+
+void object_judge_failure(const struct object_file *file, const struct pointer *pointer,
+			  const struct brevis_error *err, struct judgement *out)
+{
+	struct progress uncounted = {.is_shown = false};
+
+	*out = (struct judgement){.is_archive = file->is_archive};
+	if (judge_obstacle(out, err, file->failure))
+		return;
+	out->verdict = VERDICT_DAMAGED;
+	if (file->is_archive)
+		object_judge_name(file, pointer, &uncounted, out);
+	if (out->verdict == VERDICT_GOOD)
+		judge_decoding(out, err, 0);
+	else if (out->verdict == VERDICT_DAMAGED)
+		judge(out, VERDICT_DAMAGED, err->message, REPLACE);
 }
 
 /* Bytes of the original, counted as the bytes of the object that they came from. */

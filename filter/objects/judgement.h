@@ -37,9 +37,10 @@ const char *verdict_word(enum verdict verdict);
 const char *judgement_text(const struct judgement *judgement, const struct pointer *pointer,
 			   char text[JUDGEMENT_TEXT]);
 
-/** Reports what is wrong with the object of a file, and the remedy. Returns -1. */
-int judgement_report(const struct judgement *judgement, const char *path,
-		     const struct pointer *pointer);
+/** Reports what is wrong with the object of a file, which it names if it is there, and the remedy.
+ * Returns -1. */
+int judgement_report(const struct judgement *judgement, const struct object_store *store,
+		     const char *path, const struct pointer *pointer);
 
 /**
  * Opens the object of a pointer, if it has the right size. Else returns -1 with the judgement, for
@@ -63,7 +64,15 @@ void object_judge_name(const struct object_file *file, const struct pointer *poi
 void object_judge(const struct object_file *file, const struct pointer *pointer, unsigned threads,
 		  struct progress *progress, struct judgement *out);
 
-/** The same for an object that is still to be found. */
+/**
+ * Judges an object that could not be read, decoded or, if it is no archive, be what its name says,
+ * by the error of that. An archive that decodes to nothing good is hashed, to tell whether it was
+ * stored so.
+ */
+void object_judge_failure(const struct object_file *file, const struct pointer *pointer,
+			  const struct brevis_error *err, struct judgement *out);
+
+/** The same as object_judge for an object that is still to be found. */
 void object_judge_stored(const struct object_store *store, const struct pointer *pointer,
 			 unsigned threads, struct progress *progress, struct judgement *out);
 

@@ -89,7 +89,7 @@ static void report_missing(const struct restore *r, const struct due_file *due)
 	struct judgement judgement;
 
 	object_look(r->ws->store, &due->pointer, &judgement);
-	judgement_report(&judgement, due->path, &due->pointer);
+	judgement_report(&judgement, r->ws->store, due->path, &due->pointer);
 }
 
 /* Says how many bytes there are to write, and how many are stored instead. */

@@ -8,7 +8,8 @@
 . "$(dirname "$0")/../support/lib.sh"
 
 # What a line advises, at its end.
-FSCK='; see `git brevis fsck`, or move that file away and run `git brevis pull`'
+FSCK='; `git brevis fsck` and then `git brevis pull` replace it'
+STORED='; it was stored so: add the original file again'
 NEWER='; a newer git-brevis may '
 AGAIN='; `git brevis pull` downloads it'
 WRITABLE='; make that a directory that can be written'
@@ -86,7 +87,7 @@ bad_object()
 # spoiled HOW CAUSE [REMEDY]: commits a pointer to an archive that is spoiled that way.
 spoiled()
 {
-	local remedy=${3:-$FSCK} advice='; get a good copy of it'
+	local remedy=${3:-$STORED} advice='; get a good copy of it'
 	[ "$remedy" = "$NEWER" ] && advice=$NEWER
 	must "$TOP/tests/support/damage.py" "$1" "$archive" spoiled
 	rm -rf "damaged-$1"
@@ -344,7 +345,7 @@ must chmod 000 "$object"
 UNREADABLE='cannot be read: permission denied; make that a file that can be read'
 in_dir unreadable as_user git brevis smudge bad.safetensors <"$T/pointer" >"$T/out" 2>"$T/err"
 is 'an unreadable object: smudge ends with 128' "$?" 128
-one_line 'an unreadable object: one line' bad.safetensors "$UNREADABLE"
+one_line 'an unreadable object: one line, which names it' bad.safetensors "$(basename "$object") $UNREADABLE"
 in_dir unreadable run as_user git brevis checkout
 exits 1 'an unreadable object: git brevis checkout ends with 1'
 one_line 'an unreadable object: with one line' bad.safetensors "$UNREADABLE"

@@ -193,6 +193,36 @@ static void test_judgement(void **state)
 	free(path);
 }
 
+/* Says what a failure comes to, after a read that failed for a reason. */
+static enum verdict verdict_of(struct fixture *f, enum brevis_status status, int reason)
+{
+	const struct brevis_error err = {status, "why"};
+	struct pointer pointer = {.oid = OID, .size = 5};
+	struct object_file file;
+	struct judgement judgement;
+
+	assert_int_equal(object_file_open(&file, f->store, OID), 0);
+	file.failure = reason;
+	object_judge_failure(&file, &pointer, &err, &judgement);
+	object_file_close(&file);
+	assert_true(judgement.why[0] && judgement.remedy);
+	return judgement.verdict;
+}
+
+/* Only what says something of the object's bytes makes it a damaged one. */
+static void test_judged_failure(void **state)
+{
+	struct fixture *f = *state;
+
+	place(f, OID, "hello", 5);
+	assert_int_equal(verdict_of(f, BREVIS_E_IO, EIO), VERDICT_UNREADABLE);
+	assert_int_equal(verdict_of(f, BREVIS_E_IO, EISDIR), VERDICT_UNREADABLE);
+	assert_int_equal(verdict_of(f, BREVIS_E_IO, 0), VERDICT_UNREADABLE);
+	assert_int_equal(verdict_of(f, BREVIS_E_NOMEM, 0), VERDICT_UNREADABLE);
+	assert_int_equal(verdict_of(f, BREVIS_E_IO, ENODATA), VERDICT_DAMAGED);
+	assert_int_equal(verdict_of(f, BREVIS_E_CHECKSUM, 0), VERDICT_DAMAGED);
+}
+
 /* git-lfs hard-links objects: a file is never changed in place, another takes its name. So one that
  * was damaged is healed. */
 static void test_immutable(void **state)
@@ -428,6 +458,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_path, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_place, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_judgement, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_judged_failure, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_immutable, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_sync, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_abandoned, set_up, tear_down),

@@ -101,7 +101,7 @@ int cache_file_write(int dir_fd, const char *name, const void *data, size_t len)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/new-%s", dir_fd, token);
 	temporary = strrchr(path, '/') + 1;
 	guard = interrupt_guard_file(path);
-	fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	failed = fd < 0 ? -1 : stream_write(&fd, data, len);
 	error = errno;
 	if (fd >= 0 && close(fd) != 0 && !failed) {

@@ -24,7 +24,8 @@ ssize_t cache_file_read(int dir_fd, const char *name, void *buf, size_t room, st
 
 /**
  * Writes a file under a temporary name and moves it into place: readers see the file that was there
- * or all of the new one. It is not synced. Returns -1 with errno, leaving nothing, if that fails.
+ * or all of the new one. Others cannot write to it, whatever the umask, but replace it as they
+ * please. It is not synced. Returns -1 with errno, leaving nothing, if that fails.
  */
 int cache_file_write(int dir_fd, const char *name, const void *data, size_t len);
 

@@ -65,10 +65,11 @@ static bool read_entry(int dir_fd, const char *name, struct pointer *out, struct
 	return len > 0 && pointer_parse(text, (size_t)len, out);
 }
 
-/* True if we wrote it: others that share the objects may say what they like. */
+/* True if we wrote it, and nobody else can have: others that share the objects may say what they
+ * like. */
 static bool is_ours(const struct stat *st)
 {
-	return st->st_uid == known_user();
+	return st->st_uid == known_user() && !(st->st_mode & (S_IWGRP | S_IWOTH));
 }
 
 /* Opens <lfs dir>/brevis/known/<size>, which is made if make is set. */

@@ -180,6 +180,8 @@ static void test_others(void **state)
 {
 	uid_t (*real)(void) = known_user;
 	struct fixture *f = *state;
+	mode_t umask_was;
+	char *path;
 
 	add(f, 10, 1, 7);
 	assert_true(vouches(f, 1, 7, 4000, 0));
@@ -187,6 +189,17 @@ static void test_others(void **state)
 	assert_false(vouches(f, 1, 7, 4000, 0));
 	assert_true(finds(f, 10, 1, 7));
 	known_user = real;
+	assert_true(vouches(f, 1, 7, 4000, 0));
+	/* Nor is what others can have written into. */
+	path = entry_path(f, 10, 1);
+	assert_int_equal(chmod(path, 0664), 0);
+	assert_false(vouches(f, 1, 7, 4000, 0));
+	assert_true(finds(f, 10, 1, 7));
+	umask_was = umask(0);
+	add(f, 10, 1, 7);
+	umask(umask_was);
+	assert_true(vouches(f, 1, 7, 4000, 0));
+	free(path);
 }
 
 static void test_vouches(void **state)

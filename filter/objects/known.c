@@ -90,9 +90,8 @@ static bool is_newer(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
-/* The entry of this content, and its file. */
-static bool find(const struct known *known, uint64_t size, const uint8_t sha256[BREVIS_SHA256_SIZE],
-		 struct pointer *out, struct stat *st)
+bool known_find(const struct known *known, uint64_t size, const uint8_t sha256[BREVIS_SHA256_SIZE],
+		struct pointer *out)
 {
 	char name[OID_HEX_SIZE + 1];
 	int dir_fd = open_directory(known, size, false);
@@ -101,27 +100,49 @@ static bool find(const struct known *known, uint64_t size, const uint8_t sha256[
 	if (dir_fd < 0)
 		return false;
 	digest_to_hex(sha256, name);
-	found = read_entry(dir_fd, name, out, st);
+	found = read_entry(dir_fd, name, out, NULL);
 	close(dir_fd);
 	return found;
 }
 
-bool known_find(const struct known *known, uint64_t size, const uint8_t sha256[BREVIS_SHA256_SIZE],
-		struct pointer *out)
+/* Bytes of the name of an entry that another user's took the place of. */
+#define KEPT_NAME (OID_HEX_SIZE + 24)
+
+static void kept_name(char kept[KEPT_NAME], const char *name, uid_t user)
 {
-	return find(known, size, sha256, out, NULL);
+	snprintf(kept, KEPT_NAME, "%s-%ju", name, (uintmax_t)user);
+}
+
+/* True if an entry is of this user, and was written since its object changed, and the system was
+ * started. */
+static bool entry_vouches(int dir_fd, const char *name, const struct pointer *pointer,
+			  const struct timespec *changed)
+{
+	struct pointer found;
+	struct stat st;
+
+	return read_entry(dir_fd, name, &found, &st) && is_ours(&st) &&
+	       pointer_equal(&found, pointer) && !is_newer(changed, &st.st_mtim) &&
+	       st.st_mtim.tv_sec >= known_boot();
 }
 
 bool known_vouches(const struct known *known, uint64_t size,
 		   const uint8_t sha256[BREVIS_SHA256_SIZE], const struct pointer *pointer,
 		   const struct timespec *changed)
 {
-	struct pointer found;
-	struct stat st;
+	char name[OID_HEX_SIZE + 1];
+	char kept[KEPT_NAME];
+	int dir_fd = open_directory(known, size, false);
+	bool vouches;
 
-	return find(known, size, sha256, &found, &st) && is_ours(&st) &&
-	       pointer_equal(&found, pointer) && !is_newer(changed, &st.st_mtim) &&
-	       st.st_mtim.tv_sec >= known_boot();
+	if (dir_fd < 0)
+		return false;
+	digest_to_hex(sha256, name);
+	kept_name(kept, name, known_user());
+	vouches = entry_vouches(dir_fd, name, pointer, changed) ||
+		  entry_vouches(dir_fd, kept, pointer, changed);
+	close(dir_fd);
+	return vouches;
 }
 
 struct dated {
@@ -179,8 +200,10 @@ void known_add(const struct known *known, uint64_t size, const uint8_t sha256[BR
 {
 	char text[POINTER_TEXT_SIZE];
 	char name[OID_HEX_SIZE + 1];
+	char kept[KEPT_NAME];
 	struct pointer there;
 	struct stat st;
+	bool is_known;
 	int dir_fd = open_directory(known, size, true);
 
 	digest_to_hex(sha256, name);
@@ -188,8 +211,15 @@ void known_add(const struct known *known, uint64_t size, const uint8_t sha256[BR
 		report_trace("cannot remember content %s: %m", name);
 		return;
 	}
-	/* The same entry again only becomes the newest; one of somebody else becomes ours. */
-	if (read_entry(dir_fd, name, &there, &st) && pointer_equal(&there, pointer) && is_ours(&st))
+	is_known = read_entry(dir_fd, name, &there, &st) && pointer_equal(&there, pointer);
+	/* Who wrote the same keeps it, out of our way: else users who take turns at one repository
+	 * would prove again, each time, what they have proven. */
+	if (is_known && st.st_uid != known_user()) {
+		kept_name(kept, name, st.st_uid);
+		renameat(dir_fd, name, dir_fd, kept);
+	}
+	/* The same entry again only becomes the newest. */
+	if (is_known && is_ours(&st))
 		utimensat(dir_fd, name, NULL, AT_SYMLINK_NOFOLLOW);
 	else if (cache_file_write(dir_fd, name, text, pointer_format(pointer, text)) != 0)
 		report_trace("cannot remember content %s: %m", name);

@@ -2,8 +2,9 @@
 /**
  * The map of known content: for an original file (size and SHA-256) the pointer that stands for it.
  * Kept beside the LFS objects as <lfs dir>/brevis/known/<size>/<sha256>, each a small file that
- * holds the pointer's text; filled by clean and by smudge. A cache: damaged or missing entries cost
- * time, never data; an entry is trusted only for what was proven when it was written.
+ * holds the pointer's text (<sha256>-<user> is what that user wrote before another did); filled by
+ * clean and by smudge. A cache: damaged or missing entries cost time, never data; an entry is
+ * trusted only for what was proven when it was written.
  */
 #ifndef FILTER_KNOWN_H
 #define FILTER_KNOWN_H

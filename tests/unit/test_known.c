@@ -181,17 +181,30 @@ static void test_others(void **state)
 	uid_t (*real)(void) = known_user;
 	struct fixture *f = *state;
 	mode_t umask_was;
+	struct pointer of_size[4];
 	char *path;
+	char *kept;
 
 	add(f, 10, 1, 7);
 	assert_true(vouches(f, 1, 7, 4000, 0));
 	known_user = somebody_else;
 	assert_false(vouches(f, 1, 7, 4000, 0));
 	assert_true(finds(f, 10, 1, 7));
+	/* When they prove the same, ours is kept beside theirs. */
+	add(f, 10, 1, 7);
+	assert_true(finds(f, 10, 1, 7));
+	path = entry_path(f, 10, 1);
+	assert_true(asprintf(&kept, "%s-%u", path, geteuid()) > 0);
+	assert_int_equal(unlink(path), 0);
+	assert_false(vouches(f, 1, 7, 4000, 0));
 	known_user = real;
 	assert_true(vouches(f, 1, 7, 4000, 0));
+	assert_false(vouches(f, 1, 8, 4000, 0));
+	/* It counts no second time among those of its size. */
+	add(f, 10, 1, 7);
+	assert_int_equal(known_of_size(f->known, 10, of_size, 4), 1);
 	/* Nor is what others can have written into. */
-	path = entry_path(f, 10, 1);
+	assert_int_equal(unlink(kept), 0);
 	assert_int_equal(chmod(path, 0664), 0);
 	assert_false(vouches(f, 1, 7, 4000, 0));
 	assert_true(finds(f, 10, 1, 7));
@@ -199,6 +212,7 @@ static void test_others(void **state)
 	add(f, 10, 1, 7);
 	umask(umask_was);
 	assert_true(vouches(f, 1, 7, 4000, 0));
+	free(kept);
 	free(path);
 }
 

@@ -10,7 +10,8 @@ reports_go_to()
 {
 	local options=log_path=$1/report:exitcode=99
 	mkdir -p "$1" || return 1
-	export ASAN_OPTIONS=$options LSAN_OPTIONS=exitcode=99 UBSAN_OPTIONS=$options:print_stacktrace=1
+	export ASAN_OPTIONS=$options:suppressions=$TOP/tests/support/asan.supp LSAN_OPTIONS=exitcode=99
+	export UBSAN_OPTIONS=$options:print_stacktrace=1
 	export TSAN_OPTIONS=$options:suppressions=$TOP/tests/support/tsan.supp
 	export BREVIS_TEST_REPORTS=$1 # for support/valgrind
 }

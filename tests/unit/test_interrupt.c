@@ -46,6 +46,8 @@ static pid_t start_program(void (*program)(void))
 
 	assert_true(pid >= 0);
 	if (pid == 0) {
+		/* What a script runs in the background ignores it. */
+		signal(SIGINT, SIG_DFL);
 		interrupt_install();
 		program();
 		_exit(1);
@@ -124,7 +126,7 @@ static void test_a_child_that_is_waited_for_is_ended(void **state)
 /* A child that does not care, and is still there when the file has been removed. */
 static const char deaf[] = "trap '' TERM INT; : >trapped; while :; do sleep 0.02; done";
 
-static void guards_deaf(void)
+static void guard_deaf(void)
 {
 	int file = open("child", O_CREAT | O_WRONLY, 0600);
 	pid_t pid;
@@ -138,8 +140,28 @@ static void guards_deaf(void)
 	(void)!write(file, &pid, sizeof(pid));
 	close(file);
 	close(open("ready", O_CREAT | O_WRONLY, 0600));
+}
+
+static void guards_deaf(void)
+{
+	guard_deaf();
 	for (;;)
 		pause();
+}
+
+/* Lets both signals wait, so that they come at once. */
+static void guards_deaf_and_holds(void)
+{
+	sigset_t before;
+	sigset_t pending;
+
+	interrupt_hold(&before);
+	guard_deaf();
+	do {
+		usleep(2000);
+		sigpending(&pending);
+	} while (!sigismember(&pending, SIGTERM) || !sigismember(&pending, SIGINT));
+	interrupt_resume(&before);
 }
 
 static void *sleeps(void *unused)
@@ -157,7 +179,8 @@ static void guards_deaf_with_thread(void)
 	guards_deaf();
 }
 
-/* The second signal comes while the child is awaited; it does not have to be the same one. */
+/* The second signal comes while the child is awaited, or while the first one waits; it does not
+ * have to be the same one. */
 static void check_second_signal(void (*program)(void), int second)
 {
 	int status;
@@ -193,6 +216,7 @@ static void test_second_signal_cuts_short(void **state)
 	check_second_signal(guards_deaf, SIGINT);
 	check_second_signal(guards_deaf_with_thread, SIGTERM);
 	check_second_signal(guards_deaf_with_thread, SIGINT);
+	check_second_signal(guards_deaf_and_holds, SIGINT);
 }
 
 static void test_exit_codes(void **state)

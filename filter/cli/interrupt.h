@@ -2,8 +2,8 @@
 /**
  * What must not outlive the program: temporary files and children. When a signal ends it, children
  * registered here are told to end, and for a second at most waited for, and files are removed,
- * before the signal takes its course. After a second signal it is a quarter
- * of a second, and then they are killed.
+ * before the signal takes its course. After a second signal it is a quarter of a second, and then
+ * they are killed.
  */
 #ifndef FILTER_INTERRUPT_H
 #define FILTER_INTERRUPT_H

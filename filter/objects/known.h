@@ -31,6 +31,9 @@ bool known_find(const struct known *known, uint64_t size, const uint8_t sha256[B
  * if this user wrote it, as others may say what they like, and since the system was started: what
  * was proven before may have been in memory only, and what a loss of power made of it on the disk
  * shows in no time of the file.
+ *
+ * Who shares the directory can give an entry another name, and it says of its object only that it
+ * was proven: size and sha256 must be what the object itself, an archive, says that it restores.
  */
 bool known_vouches(const struct known *known, uint64_t size,
 		   const uint8_t sha256[BREVIS_SHA256_SIZE], const struct pointer *pointer,
@@ -40,7 +43,8 @@ bool known_vouches(const struct known *known, uint64_t size,
  */
 size_t known_of_size(const struct known *known, uint64_t size, struct pointer *out, size_t max);
 
-/** Remembers; atomic, idempotent; failure to do so is traced and otherwise ignored. */
+/** Remembers what was proven: that the pointer's object is an archive, which restores this, as it
+ * says. Atomic, idempotent; failure to do so is traced and otherwise ignored. */
 void known_add(const struct known *known, uint64_t size, const uint8_t sha256[BREVIS_SHA256_SIZE],
 	       const struct pointer *pointer);
 

@@ -95,6 +95,11 @@ static void test_members(void **state)
 	assert_string_equal(
 		json_tree_string(json_tree_member(json_tree_member(tree.root, "in"), "b")), "no");
 	json_tree_release(&tree);
+	/* What stands behind a NUL is not seen, nor does it come into what follows. */
+	assert_int_equal(parse(&tree, "{\"a\\u0000b\":\"x\\u0000y\",\"b\":\"z\"}"), BREVIS_OK);
+	assert_string_equal(json_tree_string(json_tree_member(tree.root, "a")), "x");
+	assert_string_equal(json_tree_string(json_tree_member(tree.root, "b")), "z");
+	json_tree_release(&tree);
 }
 
 static void test_whole_numbers(void **state)
@@ -110,6 +115,9 @@ static void test_whole_numbers(void **state)
 		{"9223372036854775808", false, 0},
 		{"99999999999999999999", false, 0},
 		{"-1", false, 0},
+		{"-0", true, 0},
+		{"-9223372036854775809", false, 0},
+		{"1.0", false, 0},
 		{"1.5", false, 0},
 		{"1e3", false, 0},
 		{"\"1\"", false, 0},

@@ -103,7 +103,7 @@ class Scenario:
                 need(whole, f"{name} is neither whole nor a pointer")
 
     def check_leavings(self, folder, killed, by_git=False):
-        """by_git: what git itself leaves where it has no room does not count."""
+        """by_git: what git and git-lfs themselves leave where they have no room does not count."""
         work = os.path.join(folder, self.work)
         locks = [path for path in files_below(folder) if path.endswith(".lock")]
         if killed:  # who comes next takes over what has this mark
@@ -115,7 +115,8 @@ class Scenario:
             foreign = [name for name in beside if "brevis" not in name and not name.startswith(".merge_file_")]
             need(not foreign, f"left behind, and nobody can tell by whom: {foreign}")
             return
-        left = [path for path in files_below(os.path.join(work, ".git", "lfs", "tmp"))]
+        left = [path for path in files_below(os.path.join(work, ".git", "lfs", "tmp"))
+                if not by_git or "brevis" in os.path.basename(path)]
         left += [path for path in files_below(os.path.join(folder, "store", "tmp"))]
         left += [path for path in files_below(os.path.join(work, ".git", "lfs", "brevis")) if "/new-" in path]
         left += [name for name in beside if not (by_git and name.startswith(".merge_file_"))]

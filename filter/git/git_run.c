@@ -105,14 +105,15 @@ static int make_input(const struct git_run *run)
 	return -1;
 }
 
-/* We ignore some signals (see main.c), and hold others; git wants to die of them as always. */
+/* We ignore SIGPIPE (see main.c), and hold others; git wants to die of them as always. Not of
+ * SIGXFSZ, which would leave its locks in place: it stays ignored, and git told that a file is too
+ * large. */
 static int default_signals(posix_spawnattr_t *attributes, const sigset_t *held)
 {
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGPIPE);
-	sigaddset(&set, SIGXFSZ);
 	posix_spawnattr_setsigdefault(attributes, &set);
 	posix_spawnattr_setsigmask(attributes, held);
 	return posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);

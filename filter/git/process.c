@@ -18,14 +18,14 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* What the parent ignores a child would inherit: give it a fresh start. */
+/* What the parent ignores a child would inherit: give it a fresh start. But a limit of file sizes
+ * stays an error to it: git would die of the signal with its locks in place. */
 static void default_signals(void)
 {
 	struct sigaction action = {.sa_handler = SIG_DFL};
 
 	sigemptyset(&action.sa_mask);
 	sigaction(SIGPIPE, &action, NULL);
-	sigaction(SIGXFSZ, &action, NULL);
 }
 
 /* The child's half: never returns. Tells the parent through report_fd why it could not start. */

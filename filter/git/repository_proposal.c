@@ -129,6 +129,7 @@ void proposal_free(struct proposal *p)
 		return;
 	if (p->index) {
 		unlink(p->index);
+		unlink(p->index_lock); /* of a git that crashed */
 		interrupt_forget(p->guards[0]);
 		interrupt_forget(p->guards[1]);
 	}

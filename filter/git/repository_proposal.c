@@ -8,6 +8,7 @@
 
 #include "filter/cli/interrupt.h"
 #include "filter/cli/report.h"
+#include "filter/git/index_lock.h"
 #include "filter/git/repository_proposal.h"
 #include "filter/work/work_file.h"
 
@@ -80,6 +81,8 @@ static int check_place(const struct repository *repository)
 {
 	const char *under_way;
 
+	/* Under the lock of one of us that was killed nobody could take back what it left. */
+	index_lock_sweep(repository->index_path);
 	if (!repository->work_tree)
 		return report_error("there is no work tree here, whose files could be compared; "
 				    "work in a clone and push");

@@ -126,6 +126,19 @@ class Import(Scenario):
         super().check_work(folder, partial)
         need(len(set(self.pointers(folder).values())) == 1, "only a part of the files is in the commit")
 
+    def take_back(self, folder, said):
+        """A kill between the names that files, index and branch get leaves the change there, or staged: then it is said what to do."""
+        work = os.path.join(folder, self.work)
+        if b"; commit it, or take the change back" not in said and b"take them back with `git restore --staged`" not in said:
+            return False
+        self.world.must(work, "git", "restore", "--staged", ":/")
+        for name in (".gitattributes", ".lfsconfig"):
+            if self.world.run(work, "git", "cat-file", "-e", f"HEAD:{name}").returncode == 0:
+                self.world.must(work, "git", "restore", name)
+            elif os.path.exists(os.path.join(work, name)):
+                os.unlink(os.path.join(work, name))
+        return True
+
     def check_done(self, folder):
         super().check_done(folder)
         need(all(self.pointers(folder).values()), "the commit is not there")

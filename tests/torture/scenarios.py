@@ -125,6 +125,10 @@ class Scenario:
     def others(self):
         return ()
 
+    def take_back(self, folder, said):
+        """Does what the command said that is to be done after a kill, before it is run again. False if it said nothing."""
+        return False
+
     def check_said(self, done, learn=False):
         """Of what it says."""
 

@@ -81,7 +81,10 @@ def examine(scenario, folder, fault, done):
         scenario.check_done(folder)
     work = os.path.join(folder, scenario.work)
     same = done.returncode == 0 or not scenario.again
-    again = scenario.world.run(work, *(scenario.command if same else scenario.again))
+    command = scenario.command if same else scenario.again
+    again = scenario.world.run(work, *command)
+    if again.returncode != scenario.code and fault in KILLS and scenario.take_back(folder, again.stdout):
+        again = scenario.world.run(work, *command)
     need(again.returncode == scenario.code, f"run again, it fails: {again.stdout.decode(errors='replace')}")
     scenario.check_objects(folder)
     scenario.check_work(folder)

@@ -164,11 +164,11 @@ static int make_commit(const struct proposal *p, const char *message,
 	char tree[BLOB_HEX_SIZE + 1];
 	const char *args[] = {"commit-tree", tree, "-p", p->head, is_signed ? "-S" : NULL, NULL};
 
-	if (proposal_ask_name(p, p->index, (struct git_run){.args = write},
+	if (proposal_ask_name(p, p->index.path, (struct git_run){.args = write},
 			      "git cannot write the tree", tree) < 0)
 		return -1;
 	return proposal_ask_name(
-		p, p->index,
+		p, p->index.path,
 		(struct git_run){.args = args, .input = message, .input_len = strlen(message)},
 		"git cannot make the commit", commit);
 }
@@ -258,7 +258,7 @@ static int lock_index(struct effect *e)
 			e->lock.path ? e->lock.path : path, strerror(errno));
 	if (stat(path, &now) != 0 || !same_file(&now, &e->p->copied))
 		return 1;
-	if (copy_index(e->p->index, e->lock.copy) < 0)
+	if (copy_index(e->p->index.path, e->lock.copy) < 0)
 		return report_error("%s: cannot write the index: %s; nothing was changed; make "
 				    "room there",
 				    e->lock.copy, strerror(errno));

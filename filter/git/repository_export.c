@@ -14,7 +14,7 @@ int repository_list_paths(const struct repository *repository, const char *revis
 					    "--"};
 	const size_t first_count = sizeof(first) / sizeof(first[0]);
 	const char **args = calloc(first_count + count + 1, sizeof(*args));
-	struct scratch_index scratch = {NULL, -1};
+	struct scratch_index scratch = SCRATCH_INDEX_NONE;
 	struct buffer errors = BUFFER_INIT;
 	char *variable = NULL;
 	int rc;

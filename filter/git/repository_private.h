@@ -61,18 +61,24 @@ void repository_look_at_blob(git_odb *odb, const git_oid *oid, struct tracked_fi
  */
 int repository_scratch_name(const struct repository *repository, char **path);
 
-/**
- * A private index file that holds the tree of a revision, so that git can be asked about its paths
- * and attributes as if it were checked out.
- */
+/** A private index file, so that git can be asked about paths and attributes in it. */
 struct scratch_index {
 	char *path;
-	int guard;
+	char *lock; /* by which git writes it */
+	int guards[2];
 };
 
-/** Reports and returns -1 on failure. */
+/** One that is not there; scratch_index_remove may be called. */
+#define SCRATCH_INDEX_NONE ((struct scratch_index){.path = NULL})
+
+/** Names one that git is to write. Reports and returns -1 on failure. */
+int scratch_index_name(const struct repository *repository, struct scratch_index *out);
+
+/** Makes one that holds the tree of a revision, as if it were checked out. The same. */
 int scratch_index_make(const struct repository *repository, const char *revision,
 		       struct scratch_index *out);
+
+/** Removes its file, and the lock of a git that crashed. */
 void scratch_index_remove(struct scratch_index *scratch);
 
 /** A file found in an index; its path is in file_list.paths. */

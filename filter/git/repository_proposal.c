@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "filter/cli/interrupt.h"
 #include "filter/cli/report.h"
 #include "filter/git/index_lock.h"
 #include "filter/git/repository_proposal.h"
@@ -105,20 +104,11 @@ int proposal_begin(struct repository *repository, struct proposal **out)
 	if (check_place(repository) < 0)
 		return -1;
 	p = calloc(1, sizeof(*p));
-	if (p)
-		p->repository = repository;
-	if (!p || repository_scratch_name(repository, &p->index) < 0 ||
-	    asprintf(&p->index_lock, "%s.lock", p->index) < 0) {
-		report_error("cannot make a temporary file in %s/tmp: %s; make that a directory "
-			     "that can be written",
-			     repository->lfs_dir, strerror(errno));
-		free(p ? p->index : NULL);
-		free(p);
-		return -1;
-	}
-	p->guards[0] = interrupt_guard_file(p->index);
-	p->guards[1] = interrupt_guard_file(p->index_lock);
-	if (proposal_read_head(p, p->head) < 0 || proposal_apply(p) < 0) {
+	if (!p)
+		return report_error("out of memory");
+	p->repository = repository;
+	if (scratch_index_name(repository, &p->index) < 0 || proposal_read_head(p, p->head) < 0 ||
+	    proposal_apply(p) < 0) {
 		proposal_free(p);
 		return -1;
 	}
@@ -130,16 +120,9 @@ void proposal_free(struct proposal *p)
 {
 	if (!p)
 		return;
-	if (p->index) {
-		unlink(p->index);
-		unlink(p->index_lock); /* of a git that crashed */
-		interrupt_forget(p->guards[0]);
-		interrupt_forget(p->guards[1]);
-	}
+	scratch_index_remove(&p->index);
 	buffer_release(&p->skipped);
 	buffer_release(&p->entries);
-	free(p->index_lock);
-	free(p->index);
 	free(p);
 }
 
@@ -172,7 +155,8 @@ static int update(const struct proposal *p, const char *const *args, const struc
 
 	if (!input->size)
 		return 0;
-	return repository_git_reported(p->repository, p->index, run, "git cannot write an index");
+	return repository_git_reported(p->repository, p->index.path, run,
+				       "git cannot write an index");
 }
 
 int proposal_apply(struct proposal *p)
@@ -184,10 +168,10 @@ int proposal_apply(struct proposal *p)
 
 	/* Anew each time: the index may have been refreshed by others. */
 	if (stat(p->repository->index_path, &p->copied) != 0 ||
-	    repository_copy_file(p->repository->index_path, p->index) < 0)
+	    repository_copy_file(p->repository->index_path, p->index.path) < 0)
 		return report_error("%s: cannot copy the index to %s: %s; make room there, or make "
 				    "its directory writable",
-				    p->repository->index_path, p->index, strerror(errno));
+				    p->repository->index_path, p->index.path, strerror(errno));
 	if (update(p, put, &p->entries) < 0)
 		return -1;
 	return update(p, skip, &p->skipped);
@@ -244,7 +228,7 @@ static int ask(const struct proposal *p, const char *index, const char *attribut
 	const char *args[] = {"check-attr", "-z", "--cached", "--stdin", attribute, NULL};
 	struct file_list list = {BUFFER_INIT, BUFFER_INIT};
 	struct buffer text = BUFFER_INIT;
-	int rc = repository_list_files(p->repository, p->index, NULL, 0, &list);
+	int rc = repository_list_files(p->repository, p->index.path, NULL, 0, &list);
 
 	if (rc == 0 && list.paths.size)
 		rc = repository_git_reported(p->repository, index,
@@ -265,7 +249,7 @@ static int ask(const struct proposal *p, const char *index, const char *attribut
 int proposal_attribute(const struct proposal *p, const char *attribute, struct buffer *paths,
 		       struct buffer *values)
 {
-	return ask(p, p->index, attribute, paths, values);
+	return ask(p, p->index.path, attribute, paths, values);
 }
 
 int proposal_try_lines(const struct proposal *p, const char *prefix, const char *lines,
@@ -273,31 +257,27 @@ int proposal_try_lines(const struct proposal *p, const char *prefix, const char 
 {
 	const char *args[] = {"update-index", "--add", "-z", "--index-info", NULL};
 	char blob[BLOB_HEX_SIZE + 1];
-	char *index = NULL;
-	char *entry = NULL;
+	struct scratch_index index;
+	char *entry;
 	int len;
-	int guard;
 	int rc = proposal_store(p, lines, strlen(lines), blob);
 
 	if (rc < 0)
 		return rc;
 	len = asprintf(&entry, "100644 %s 0\t%s.gitattributes", blob, prefix);
-	if (len < 0 || asprintf(&index, "%s-lines", p->index) < 0) {
-		free(entry);
+	if (len < 0)
 		return report_error("out of memory");
-	}
 	/* An index with nothing else in it: git is asked what these lines alone say. */
-	unlink(index);
-	guard = interrupt_guard_file(index);
-	rc = repository_git_reported(
-		p->repository, index,
-		(struct git_run){.args = args, .input = entry, .input_len = (size_t)len + 1},
-		"git cannot write an index");
+	rc = scratch_index_name(p->repository, &index);
 	if (rc == 0)
-		rc = ask(p, index, attribute, paths, values);
-	unlink(index);
-	interrupt_forget(guard);
-	free(index);
+		rc = repository_git_reported(p->repository, index.path,
+					     (struct git_run){.args = args,
+							      .input = entry,
+							      .input_len = (size_t)len + 1},
+					     "git cannot write an index");
+	if (rc == 0)
+		rc = ask(p, index.path, attribute, paths, values);
+	scratch_index_remove(&index);
 	free(entry);
 	return rc;
 }
@@ -315,7 +295,7 @@ int proposal_each(struct proposal *p, const bool *wanted,
 	if (!git || git_repository_odb(&odb, git) < 0)
 		return report_error(
 			"cannot read the objects of the repository; `git fsck` may say why");
-	rc = repository_list_files(p->repository, p->index, NULL, 0, &list);
+	rc = repository_list_files(p->repository, p->index.path, NULL, 0, &list);
 	found = (const struct found_file *)(const void *)list.files.data;
 	path = (const char *)list.paths.data;
 	for (size_t i = 0; rc == 0 && i < file_list_count(&list); i++, path += strlen(path) + 1) {

@@ -9,10 +9,8 @@
 struct proposal {
 	struct repository *repository;
 	char head[BLOB_HEX_SIZE + 1]; /* the commit it began from */
-	char *index;                  /* its own, beside the repository's */
-	char *index_lock;             /* by which git writes that */
-	int guards[2];
-	struct stat copied;    /* the repository's index, when it was copied */
+	struct scratch_index index;   /* its own, beside the repository's */
+	struct stat copied;           /* the repository's index, when it was copied */
 	struct buffer skipped; /* paths that a sparse checkout leaves out, each ends with NUL */
 	struct buffer entries; /* what was put, as for `git update-index --index-info` */
 };

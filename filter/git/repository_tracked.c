@@ -192,21 +192,35 @@ int repository_scratch_name(const struct repository *repository, char **path)
 	return rc < 0 ? make_name("/tmp", path) : rc;
 }
 
+int scratch_index_name(const struct repository *repository, struct scratch_index *out)
+{
+	*out = SCRATCH_INDEX_NONE;
+	if (repository_scratch_name(repository, &out->path) < 0)
+		return report_error("cannot make a temporary file in %s/tmp: %s; make that a "
+				    "directory that can be written",
+				    repository->lfs_dir, strerror(errno));
+	if (asprintf(&out->lock, "%s.lock", out->path) < 0) {
+		free(out->path);
+		*out = SCRATCH_INDEX_NONE;
+		return report_error("out of memory");
+	}
+	out->guards[0] = interrupt_guard_file(out->path);
+	out->guards[1] = interrupt_guard_file(out->lock);
+	return 0;
+}
+
 int scratch_index_make(const struct repository *repository, const char *revision,
 		       struct scratch_index *out)
 {
 	const char *args[] = {"read-tree", revision, NULL};
 	int rc;
 
-	*out = (struct scratch_index){NULL, -1};
+	*out = SCRATCH_INDEX_NONE;
 	if (revision[0] == '-')
 		return report_error("'%s' is no revision; name a commit, a branch or a tag",
 				    revision);
-	if (repository_scratch_name(repository, &out->path) < 0)
-		return report_error("cannot make a temporary file in %s/tmp: %s; make that a "
-				    "directory that can be written",
-				    repository->lfs_dir, strerror(errno));
-	out->guard = interrupt_guard_file(out->path);
+	if (scratch_index_name(repository, out) < 0)
+		return -1;
 	rc = repository_git_reported(repository, out->path, (struct git_run){.args = args},
 				     revision);
 	if (rc < 0)
@@ -218,10 +232,15 @@ void scratch_index_remove(struct scratch_index *scratch)
 {
 	if (!scratch->path)
 		return;
-	unlink(scratch->path);
-	interrupt_forget(scratch->guard);
+	/* A second try costs nothing, and nobody else would remove it soon. */
+	if (unlink(scratch->path) != 0)
+		unlink(scratch->path);
+	unlink(scratch->lock);
+	interrupt_forget(scratch->guards[0]);
+	interrupt_forget(scratch->guards[1]);
 	free(scratch->path);
-	scratch->path = NULL;
+	free(scratch->lock);
+	*scratch = SCRATCH_INDEX_NONE;
 }
 
 /* ---- listing --------------------------------------------------------------------------------- */
@@ -362,7 +381,7 @@ static int each_file(struct repository *repository, const char *revision,
 		     int (*each)(void *ctx, const struct tracked_file *file), void *ctx)
 {
 	struct file_list list = {BUFFER_INIT, BUFFER_INIT};
-	struct scratch_index scratch = {NULL, -1};
+	struct scratch_index scratch = SCRATCH_INDEX_NONE;
 	int rc = 0;
 
 	if (revision)
@@ -483,7 +502,7 @@ int repository_each_new_or_large_blob(struct repository *repository, const char 
 				      void *ctx)
 {
 	struct file_list list = {BUFFER_INIT, BUFFER_INIT};
-	struct scratch_index scratch = {NULL, -1};
+	struct scratch_index scratch = SCRATCH_INDEX_NONE;
 	struct new_blobs new_blobs = {.each = each, .ctx = ctx};
 	struct buffer text = BUFFER_INIT;
 	int rc = list_objects(repository, arguments, &text);

@@ -15,7 +15,8 @@ import sys
 
 import zstandard
 
-from archive_builder import archive, const, count_code, lit, lzma2, lzma2_stream, mapped, merge, op, program, record, u, varint, zstd
+sys.dont_write_bytecode = True
+from archive_builder import archive, const, count_code, lit, lzma2, lzma2_stream, mapped, merge, op, program, record, u, varint, zstd  # noqa: E402
 
 RAW_MAX = 16 << 20
 HUGE = 1 << 60

@@ -67,10 +67,8 @@ struct output {
 	const struct brevis_archive *archive;
 };
 
-static int put_piece(void *ctx, uint64_t number, const struct brevis_piece_info *piece,
-		     struct brevis_error *err)
+static int put_program(struct output *out, uint64_t number, struct brevis_error *err)
 {
-	struct output *out = ctx;
 	struct brevis_node_info *nodes = NULL;
 	struct nodes left;
 	char *notation = NULL;
@@ -81,21 +79,34 @@ static int put_piece(void *ctx, uint64_t number, const struct brevis_piece_info 
 		status = brevis_archive_nodes(out->archive, number, &nodes, &count, err);
 	if (status != BREVIS_OK)
 		goto out;
-	json_open(out->json, NULL, '{');
-	json_number(out->json, "offset", piece->offset);
-	json_number(out->json, "size", piece->size);
-	json_number(out->json, "stored", piece->stored_size);
-	json_number(out->json, "record", piece->record);
 	json_string(out->json, "notation", notation);
 	left = (struct nodes){nodes, nodes + count};
 	if (count)
 		put_node(out->json, "program", &left);
 	else
 		json_string(out->json, "program", NULL);
-	json_close(out->json);
 out:
 	free(notation);
 	free(nodes);
+	return status;
+}
+
+/* A record is described where it first restores something: a small archive whose pieces repeat a
+ * large program would say it as often as there are pieces. */
+static int put_piece(void *ctx, uint64_t number, const struct brevis_piece_info *piece,
+		     struct brevis_error *err)
+{
+	struct output *out = ctx;
+	int status = BREVIS_OK;
+
+	json_open(out->json, NULL, '{');
+	json_number(out->json, "offset", piece->offset);
+	json_number(out->json, "size", piece->size);
+	json_number(out->json, "stored", piece->stored_size);
+	json_number(out->json, "record", piece->record);
+	if (piece->stored_size)
+		status = put_program(out, number, err);
+	json_close(out->json);
 	return status;
 }
 

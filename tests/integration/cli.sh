@@ -193,6 +193,9 @@ exits 0 'inspect --json'
 	    stored += tensor["stored"]
 	    covered += tensor["size"]
 	    for piece in tensor["pieces"]:
+	        if piece["stored"] == 0:
+	            assert set(piece) == {"offset", "size", "stored", "record"}, piece
+	            continue
 	        root = piece["program"]
 	        assert root["width"] * root["count"] == 8 * piece["size"], piece
 	        assert isinstance(piece["notation"], str)
@@ -214,6 +217,9 @@ head -c 40000000 /dev/zero >zeros
 run git brevis inspect --nodes pieces.archive
 is 'inspect --nodes has a line for each piece' "$(grep -c ' piece at ' "$T/out")" 5
 is 'and tells which repeat another' "$(grep -cE '^ +8388608 +0 +100\.0%  piece at [0-9]+, record 1 again  ' "$T/out")" 3
+run git brevis inspect --json pieces.archive
+is 'inspect --json tells a program once' "$(json_says "$T/out" '[("program" in p, p["record"]) for p in j["tensors"][0]["pieces"]]')" \
+	'[(True, 1), (False, 1), (False, 1), (False, 1), (True, 2)]'
 must rm zeros
 
 # ---- track, untrack ----

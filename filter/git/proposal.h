@@ -21,9 +21,6 @@ int proposal_begin(struct repository *repository, struct proposal **out);
 /** Drops it, and all that it left in the git directory. NULL is allowed. */
 void proposal_free(struct proposal *proposal);
 
-/** Makes the name of a temporary file that does not exist. Caller frees. -1 with errno set. */
-int proposal_scratch(const struct proposal *proposal, char **path);
-
 /** Stores bytes as a blob, as they are. Reports and returns -1 on failure. */
 int proposal_store(const struct proposal *proposal, const void *data, size_t len,
 		   char blob[BLOB_HEX_SIZE + 1]);

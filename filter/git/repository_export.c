@@ -14,7 +14,7 @@ int repository_list_paths(const struct repository *repository, const char *revis
 					    "--"};
 	const size_t first_count = sizeof(first) / sizeof(first[0]);
 	const char **args = calloc(first_count + count + 1, sizeof(*args));
-	struct scratch_index scratch = SCRATCH_INDEX_NONE;
+	struct scratch_file scratch = SCRATCH_FILE_NONE;
 	struct buffer errors = BUFFER_INIT;
 	char *variable = NULL;
 	int rc;
@@ -46,7 +46,7 @@ int repository_list_paths(const struct repository *repository, const char *revis
 	}
 	buffer_release(&errors);
 	free(variable);
-	scratch_index_remove(&scratch);
+	scratch_file_remove(&scratch);
 	free(args);
 	return rc;
 }
@@ -59,7 +59,7 @@ int repository_write_paths(const struct repository *repository, const char *revi
 	const char *args[24] = {GIT_LARGE_BLOBS,         "-c", "filter.brevis.process=",      "-c",
 				"filter.brevis.smudge=", "-c", "filter.brevis.required=false"};
 	struct repository there = *repository;
-	struct scratch_index scratch;
+	struct scratch_file scratch;
 	size_t count = 12;
 	int rc;
 
@@ -82,6 +82,6 @@ int repository_write_paths(const struct repository *repository, const char *revi
 							      .input = paths->data,
 							      .input_len = paths->size},
 					     "git cannot write all files");
-	scratch_index_remove(&scratch);
+	scratch_file_remove(&scratch);
 	return rc;
 }

@@ -155,7 +155,7 @@ static int tell_missing(const struct repository *repository, struct walk *w, con
 {
 	const char *path = (const char *)w->missing.data;
 	struct path_attributes *attributes;
-	struct scratch_index scratch;
+	struct scratch_file scratch;
 	int rc;
 
 	if (!w->missing_count || !tip)
@@ -167,7 +167,7 @@ static int tell_missing(const struct repository *repository, struct walk *w, con
 	if (rc == 0)
 		rc = repository_ask_attributes(repository, scratch.path, &w->missing, attributes,
 					       w->missing_count);
-	scratch_index_remove(&scratch);
+	scratch_file_remove(&scratch);
 	for (size_t i = 0; i < w->missing_count && rc == 0; i++, path += strlen(path) + 1) {
 		struct tracked_file file = {.path = path, .blob_missing = true};
 

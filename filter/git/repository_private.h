@@ -8,6 +8,7 @@
 #include "core/base/buffer.h"
 #include "filter/git/git_run.h"
 #include "filter/git/repository.h"
+#include "filter/git/scratch_file.h"
 
 struct repository {
 	char *git_dir;
@@ -56,30 +57,11 @@ int repository_git_reported(const struct repository *repository, const char *ind
 void repository_look_at_blob(git_odb *odb, const git_oid *oid, struct tracked_file *file);
 
 /**
- * Makes the name of a temporary file that does not exist: among those of git-lfs, or where nobody
- * lets us write there, where temporary files go. Caller frees. Returns -1 with errno set.
+ * Makes an index that holds the tree of a revision, as if it were checked out. Reports and returns
+ * -1 on failure.
  */
-int repository_scratch_name(const struct repository *repository, char **path);
-
-/** A private index file, so that git can be asked about paths and attributes in it. */
-struct scratch_index {
-	char *path;
-	char *lock; /* by which git writes it */
-	int guards[2];
-};
-
-/** One that is not there; scratch_index_remove may be called. */
-#define SCRATCH_INDEX_NONE ((struct scratch_index){.path = NULL})
-
-/** Names one that git is to write. Reports and returns -1 on failure. */
-int scratch_index_name(const struct repository *repository, struct scratch_index *out);
-
-/** Makes one that holds the tree of a revision, as if it were checked out. The same. */
 int scratch_index_make(const struct repository *repository, const char *revision,
-		       struct scratch_index *out);
-
-/** Removes its file, and the lock of a git that crashed. */
-void scratch_index_remove(struct scratch_index *scratch);
+		       struct scratch_file *out);
 
 /** A file found in an index; its path is in file_list.paths. */
 struct found_file {

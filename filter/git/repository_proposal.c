@@ -107,7 +107,7 @@ int proposal_begin(struct repository *repository, struct proposal **out)
 	if (!p)
 		return report_error("out of memory");
 	p->repository = repository;
-	if (scratch_index_name(repository, &p->index) < 0 || proposal_read_head(p, p->head) < 0 ||
+	if (scratch_file_name(repository, &p->index) < 0 || proposal_read_head(p, p->head) < 0 ||
 	    proposal_apply(p) < 0) {
 		proposal_free(p);
 		return -1;
@@ -120,15 +120,10 @@ void proposal_free(struct proposal *p)
 {
 	if (!p)
 		return;
-	scratch_index_remove(&p->index);
+	scratch_file_remove(&p->index);
 	buffer_release(&p->skipped);
 	buffer_release(&p->entries);
 	free(p);
-}
-
-int proposal_scratch(const struct proposal *p, char **path)
-{
-	return repository_scratch_name(p->repository, path);
 }
 
 /* ---- its index ------------------------------------------------------------------------------- */
@@ -257,7 +252,7 @@ int proposal_try_lines(const struct proposal *p, const char *prefix, const char 
 {
 	const char *args[] = {"update-index", "--add", "-z", "--index-info", NULL};
 	char blob[BLOB_HEX_SIZE + 1];
-	struct scratch_index index;
+	struct scratch_file index;
 	char *entry;
 	int len;
 	int rc = proposal_store(p, lines, strlen(lines), blob);
@@ -268,7 +263,7 @@ int proposal_try_lines(const struct proposal *p, const char *prefix, const char 
 	if (len < 0)
 		return report_error("out of memory");
 	/* An index with nothing else in it: git is asked what these lines alone say. */
-	rc = scratch_index_name(p->repository, &index);
+	rc = scratch_file_name(p->repository, &index);
 	if (rc == 0)
 		rc = repository_git_reported(p->repository, index.path,
 					     (struct git_run){.args = args,
@@ -277,7 +272,7 @@ int proposal_try_lines(const struct proposal *p, const char *prefix, const char 
 					     "git cannot write an index");
 	if (rc == 0)
 		rc = ask(p, index.path, attribute, paths, values);
-	scratch_index_remove(&index);
+	scratch_file_remove(&index);
 	free(entry);
 	return rc;
 }

@@ -9,7 +9,7 @@
 struct proposal {
 	struct repository *repository;
 	char head[BLOB_HEX_SIZE + 1]; /* the commit it began from */
-	struct scratch_index index;   /* its own, beside the repository's */
+	struct scratch_file index;    /* its own, beside the repository's */
 	struct stat copied;           /* the repository's index, when it was copied */
 	struct buffer skipped; /* paths that a sparse checkout leaves out, each ends with NUL */
 	struct buffer entries; /* what was put, as for `git update-index --index-info` */

@@ -141,106 +141,23 @@ bool path_is_left_alone(const char *path)
 
 /* ---- a revision as an index ------------------------------------------------------------------ */
 
-/* Makes a name in a directory that nobody has. Returns -1 with errno set. */
-static int make_name(const char *dir, char **path)
-{
-	char token[TOKEN_SIZE + 1];
-	int guard;
-	int error;
-	int fd;
-
-	*path = NULL;
-	if (token_make(token) != 0)
-		return -1;
-	if (asprintf(path, "%s/git-brevis-%s", dir, token) < 0) {
-		*path = NULL;
-		return -1;
-	}
-	/* Whether a file can be made there is tried. Only the name is wanted: git takes an empty
-	 * file for a damaged index, and makes its own without following what might stand there by
-	 * then. */
-	guard = interrupt_guard_file(*path);
-	fd = open(*path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	error = errno;
-	if (fd >= 0) {
-		close(fd);
-		unlink(*path);
-	}
-	interrupt_forget(guard);
-	if (fd >= 0)
-		return 0;
-	free(*path);
-	*path = NULL;
-	errno = error;
-	return -1;
-}
-
-int repository_scratch_name(const struct repository *repository, char **path)
-{
-	const char *tmp = getenv("TMPDIR");
-	char *dir;
-	int rc;
-
-	if (asprintf(&dir, "%s/tmp", repository->lfs_dir) < 0)
-		return -1;
-	shared_mkdir(repository->lfs_dir);
-	shared_mkdir(dir);
-	rc = make_name(dir, path);
-	free(dir);
-	if (rc < 0 && tmp && *tmp == '/')
-		rc = make_name(tmp, path);
-	return rc < 0 ? make_name("/tmp", path) : rc;
-}
-
-int scratch_index_name(const struct repository *repository, struct scratch_index *out)
-{
-	*out = SCRATCH_INDEX_NONE;
-	if (repository_scratch_name(repository, &out->path) < 0)
-		return report_error("cannot make a temporary file in %s/tmp: %s; make that a "
-				    "directory that can be written",
-				    repository->lfs_dir, strerror(errno));
-	if (asprintf(&out->lock, "%s.lock", out->path) < 0) {
-		free(out->path);
-		*out = SCRATCH_INDEX_NONE;
-		return report_error("out of memory");
-	}
-	out->guards[0] = interrupt_guard_file(out->path);
-	out->guards[1] = interrupt_guard_file(out->lock);
-	return 0;
-}
-
 int scratch_index_make(const struct repository *repository, const char *revision,
-		       struct scratch_index *out)
+		       struct scratch_file *out)
 {
 	const char *args[] = {"read-tree", revision, NULL};
 	int rc;
 
-	*out = SCRATCH_INDEX_NONE;
+	*out = SCRATCH_FILE_NONE;
 	if (revision[0] == '-')
 		return report_error("'%s' is no revision; name a commit, a branch or a tag",
 				    revision);
-	if (scratch_index_name(repository, out) < 0)
+	if (scratch_file_name(repository, out) < 0)
 		return -1;
 	rc = repository_git_reported(repository, out->path, (struct git_run){.args = args},
 				     revision);
 	if (rc < 0)
-		scratch_index_remove(out);
+		scratch_file_remove(out);
 	return rc;
-}
-
-void scratch_index_remove(struct scratch_index *scratch)
-{
-	if (!scratch->path)
-		return;
-	/* A second try costs nothing, and nobody else would remove it soon. */
-	if (unlink(scratch->path) != 0)
-		unlink(scratch->path);
-	unlink(scratch->lock);
-	interrupt_forget(scratch->guards[0]);
-	interrupt_forget(scratch->guards[1]);
-	free(scratch->path);
-	free(scratch->lock);
-	*scratch = SCRATCH_INDEX_NONE;
 }
 
 /* ---- listing --------------------------------------------------------------------------------- */
@@ -381,7 +298,7 @@ static int each_file(struct repository *repository, const char *revision,
 		     int (*each)(void *ctx, const struct tracked_file *file), void *ctx)
 {
 	struct file_list list = {BUFFER_INIT, BUFFER_INIT};
-	struct scratch_index scratch = SCRATCH_INDEX_NONE;
+	struct scratch_file scratch = SCRATCH_FILE_NONE;
 	int rc = 0;
 
 	if (revision)
@@ -391,7 +308,7 @@ static int each_file(struct repository *repository, const char *revision,
 	if (rc == 0)
 		rc = each_filtered(repository, scratch.path, &list,
 				   &(struct also){with_lfs, UINT64_MAX}, each, ctx);
-	scratch_index_remove(&scratch);
+	scratch_file_remove(&scratch);
 	file_list_release(&list);
 	return rc;
 }
@@ -502,7 +419,7 @@ int repository_each_new_or_large_blob(struct repository *repository, const char 
 				      void *ctx)
 {
 	struct file_list list = {BUFFER_INIT, BUFFER_INIT};
-	struct scratch_index scratch = SCRATCH_INDEX_NONE;
+	struct scratch_file scratch = SCRATCH_FILE_NONE;
 	struct new_blobs new_blobs = {.each = each, .ctx = ctx};
 	struct buffer text = BUFFER_INIT;
 	int rc = list_objects(repository, arguments, &text);
@@ -527,7 +444,7 @@ int repository_each_new_or_large_blob(struct repository *repository, const char 
 out:
 	buffer_release(&new_blobs.files);
 	buffer_release(&new_blobs.blobs);
-	scratch_index_remove(&scratch);
+	scratch_file_remove(&scratch);
 	file_list_release(&list);
 	buffer_release(&text);
 	return rc;

@@ -9,7 +9,7 @@
 
 #include "filter/git/attributes_file.h"
 #include "filter/git/guard.h"
-#include "filter/cli/interrupt.h"
+#include "filter/git/scratch_file.h"
 #include "filter/migrate/migrate.h"
 #include "filter/cli/report.h"
 #include "filter/stream.h"
@@ -34,8 +34,7 @@ static int add_edit(struct migrate *m, const struct proposed_edit *edit)
 /* What is to be done to .lfsconfig: on a copy, for `git config` only knows files. */
 struct guard_copy {
 	struct proposed_edit edit;
-	char *path;
-	int slot;
+	struct scratch_file file;
 	struct buffer patterns; /* to be added or removed, "PATTERN NUL" each */
 	bool changed;
 	bool add;
@@ -43,19 +42,19 @@ struct guard_copy {
 
 static int write_copy(const struct guard_copy *g)
 {
-	int fd = open(g->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int fd = open(g->file.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	int rc = fd < 0 ? -1 : stream_write(&fd, g->edit.text.data, g->edit.text.size);
 
 	if (fd >= 0 && close(fd) != 0)
 		rc = -1;
-	return rc < 0 ? report_error("%s: cannot write it: %s; make room there", g->path,
+	return rc < 0 ? report_error("%s: cannot write it: %s; make room there", g->file.path,
 				     strerror(errno))
 		      : 0;
 }
 
 static int read_copy(struct guard_copy *g)
 {
-	int fd = open(g->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = open(g->file.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	int rc;
 
 	buffer_clear(&g->edit.text);
@@ -64,7 +63,7 @@ static int read_copy(struct guard_copy *g)
 		return 0;
 	rc = fd < 0 ? -1 : stream_read(fd, stream_keep, &g->edit.text);
 	if (rc < 0)
-		rc = report_error("%s: cannot read it: %s; check the disk", g->path,
+		rc = report_error("%s: cannot read it: %s; check the disk", g->file.path,
 				  strerror(errno));
 	else if (rc > 0)
 		rc = report_error("out of memory");
@@ -78,11 +77,10 @@ static int guard_begin(struct migrate *m, struct guard_copy *g)
 	int rc;
 
 	g->edit.path = strdup(GUARD_FILE);
-	if (!g->edit.path || proposal_scratch(m->proposal, &g->path) < 0)
-		return report_error("cannot make a temporary file in %s/tmp: %s; make that a "
-				    "directory that can be written",
-				    repository_lfs_dir(m->ws->repository), strerror(errno));
-	g->slot = interrupt_guard_file(g->path);
+	if (!g->edit.path)
+		return report_error("out of memory");
+	if (scratch_file_name(m->ws->repository, &g->file) < 0)
+		return -1;
 	rc = proposal_load(m->proposal, &g->edit);
 	return rc == 0 && !g->edit.is_new ? write_copy(g) : rc;
 }
@@ -104,11 +102,11 @@ static int guard_line(const struct migrate *m, struct guard_copy *g, const char 
 
 static int guard_finish(struct migrate *m, struct guard_copy *g)
 {
-	int rc = guard_change(g->path, &g->patterns, g->add, &g->changed);
+	int rc = guard_change(g->file.path, &g->patterns, g->add, &g->changed);
 
 	if (rc == 0 && g->changed)
 		rc = read_copy(g);
-	if (rc == 0 && m->options->to == MIGRATE_LFS && guard_is_there(g->path))
+	if (rc == 0 && m->options->to == MIGRATE_LFS && guard_is_there(g->file.path))
 		report_warning("lfs.fetchexclude in " GUARD_FILE
 			       " still keeps git-lfs from fetching "
 			       "some files; if they are among those that moved, take their pattern "
@@ -124,10 +122,7 @@ static int guard_finish(struct migrate *m, struct guard_copy *g)
 
 static void guard_end(struct guard_copy *g)
 {
-	if (g->path)
-		unlink(g->path);
-	interrupt_forget(g->slot);
-	free(g->path);
+	scratch_file_remove(&g->file);
 	buffer_release(&g->patterns);
 	proposal_release(&g->edit);
 }
@@ -310,7 +305,7 @@ static int change_everywhere(struct migrate *m, struct guard_copy *guard)
 
 int migrate_lines(struct migrate *m)
 {
-	struct guard_copy guard = {.slot = -1, .add = m->options->to == MIGRATE_BREVIS};
+	struct guard_copy guard = {.add = m->options->to == MIGRATE_BREVIS};
 	bool guarded = !m->options->no_guard;
 	int rc = guarded ? guard_begin(m, &guard) : 0;
 

@@ -219,15 +219,38 @@ static int lock_branch(struct effect *e, const char *commit)
 			    "reason above, then try again");
 }
 
-/* An answer that does not come says nothing; HEAD does. */
-static bool move_branch(struct effect *e, const char *commit)
+/* Where HEAD is; false if git does not say. */
+static bool find_head(const struct effect *e, char head[BLOB_HEX_SIZE + 1])
+{
+	static const char *const args[] = {"rev-parse", "--verify", "HEAD^{commit}", NULL};
+	struct buffer text = BUFFER_INIT;
+	struct buffer errors = BUFFER_INIT;
+	struct git_run run = {.args = args, .output = &text, .errors = &errors};
+	bool found = repository_git(e->p->repository, NULL, run) == 0 && text.size > BLOB_HEX_SIZE;
+
+	if (found)
+		memcpy(head, text.data, BLOB_HEX_SIZE);
+	head[found ? BLOB_HEX_SIZE : 0] = 0;
+	buffer_release(&errors);
+	buffer_release(&text);
+	return found;
+}
+
+/* An answer that does not come says nothing; HEAD does. Returns 0 if the branch was moved, 1 if it
+ * was not, and -1 after reporting if that cannot be told: then nothing may be taken back. */
+static int move_branch(struct effect *e, const char *commit)
 {
 	char head[BLOB_HEX_SIZE + 1];
 
 	if (tell_ref(e, "commit\n", "commit: ok"))
-		return true;
+		return 0;
 	process_finish(&e->ref);
-	return proposal_read_head(e->p, head) == 0 && strcmp(head, commit) == 0;
+	if (find_head(e, head))
+		return strcmp(head, commit) != 0;
+	return report_error("git does not say whether it has moved the branch to commit %s; files "
+			    "and index are as in that; where `git status` shows them as staged, "
+			    "`git commit` keeps them, `git reset` does not",
+			    commit);
 }
 
 /* ---- 3 and 4: the index ---------------------------------------------------------------------- */
@@ -373,8 +396,11 @@ static int change(struct effect *e, const char *commit)
 			undo_files(e);
 	}
 	index_lock_release(&e->lock);
-	if (rc == 0 && *commit && !move_branch(e, commit))
-		rc = undo_all(e);
+	if (rc == 0 && *commit) {
+		rc = move_branch(e, commit);
+		if (rc > 0)
+			rc = undo_all(e);
+	}
 	if (e->before >= 0)
 		close(e->before);
 	e->before = -1;

@@ -443,6 +443,13 @@ MEANWHILE='set -- $update; git update-ref HEAD "$3"' killed end 0 git-brevis mig
 moved 'a branch that moved though nobody said so' no
 is 'has the commit' "$(git -C no rev-parse HEAD~)" "$before"
 must git -C no reset -q --hard "$before"
+# shellcheck disable=SC2016 # for the shell that runs it
+MEANWHILE='set -- $update; git update-ref HEAD "$3"; mv .git/HEAD .git/HEAD.away; mkdir .git/HEAD' killed end 0 git-brevis migrate import
+one_line 'where HEAD cannot be read either, that is said' 'does not say whether it has moved the branch' 'git commit'
+must rmdir no/.git/HEAD
+must mv no/.git/HEAD.away no/.git/HEAD
+moved 'and nothing is taken back' no
+must git -C no reset -q --hard "$before"
 
 RANDOM=$SEED
 for _ in 1 2; do

@@ -192,7 +192,7 @@ static int handle(struct session *s, const struct agent_event *event)
 		result = serve(s, event);
 		break;
 	case AGENT_DAMAGED:
-		return report_error("this is not git-lfs's protocol for transfers: %s",
+		return report_error("cannot use what git-lfs says: %s",
 				    event->cause);
 	default:
 		return 0;

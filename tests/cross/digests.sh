@@ -32,20 +32,20 @@ compare()
 }
 
 must mkdir "$T/files" "$T/edge" "$T/kept"
-must "$TOP/scripts/edge-files" --seed "$SEED" --count 40 "$T/edge"
+must "$TOP/scripts/edge-files" --seed "$SEED" --count 20 "$T/edge"
 must rm "$T/edge/manifest.json"
 must "$PYTHON" -B "$TOP/tests/support/structured_tensors.py" "$T/files" "$SEED"
 must cp "$DEMO" "$TOP/docs/FORMAT.md" "$T/files"
 must "$PYTHON" -B "$TOP/tests/support/handmade_archives.py" "$T/handmade"
 
-compare 'archives, fast' fast "" 50 "$T"/edge/* "$T"/files/*
-compare 'archives, default' default "$T/kept" 50 "$T"/edge/* "$T"/files/*
+compare 'archives, fast' fast "" 30 "$T"/edge/* "$T"/files/*
+compare 'archives, default' default "$T/kept" 30 "$T"/edge/* "$T"/files/*
 # The preset that takes five times as long: of the structures, but the largest file of them.
 must mkdir "$T/best"
 must cp "$T"/files/*.safetensors "$T/best"
 must rm "$T/best/scales.safetensors" "$T/best/$(basename "$DEMO")"
 compare 'archives, best' best "" 8 "$T"/best/*
-compare 'what they restore' default "" 50 "$T"/kept/*
+compare 'what they restore' default "" 30 "$T"/kept/*
 compare 'the corpus' default "" 110 "$TOP"/tests/corpus/*.brevis
 compare 'made by hand, good' default "" 580 "$T"/handmade/good/*.brevis
 compare 'made by hand, bad' default "" 330 "$T"/handmade/bad/*.brevis

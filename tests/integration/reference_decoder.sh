@@ -29,7 +29,7 @@ decoders()
 # ---- what the encoder makes -----------------------------------------------------------------------
 
 must mkdir "$T/files" "$T/archives"
-must "$TOP/scripts/edge-files" --seed "$SEED" --count 100 "$T/files"
+must "$TOP/scripts/edge-files" --seed "$SEED" --count 60 "$T/files"
 rm "$T/files/manifest.json"
 must "$PYTHON" "$SUPPORT/structured_tensors.py" "$T/files" "$SEED"
 cp "$TOP"/tests/corpus/*.safetensors "$T/files/"

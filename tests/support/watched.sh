@@ -24,14 +24,14 @@ TSAN_BUILD=(CC=gcc OPT="-O1 -g" HARDEN= "SANITIZE=$TSAN_FLAGS")
 UNWATCHED_SCRIPTS="layout picture manual completion install bench_git bench_stores hardening library packaging
 	install_script memory torture"
 
-# Part of all: with ASan the unit tests but two, and scripts of what people do and what meets strangers' bytes;
+# Part of all: with ASan the unit tests but four, and scripts of what people do and what meets strangers' bytes;
 # with TSan, where threads work together, as much as takes a minute with its build; under valgrind, what takes
 # a quarter of that.
-ASAN_SCRIPTS="journey_file_remote edge_files filter_rules status_clean bad_input hooks cli stats progress
-	store_verbs store_faults store_sftp store_dav fuzz_replay"
-# Left to the group asan: test_chain is of Zstandard's and LZMA's matching in files of 16 MiB, test_presets
-# of searches that other tests make, too; each takes half a minute.
-ASAN_UNITS_LEFT_OUT="test_chain test_presets"
+ASAN_SCRIPTS="journey_file_remote edge_files filter_rules status_clean bad_input cli store_verbs
+	store_faults store_sftp store_dav fuzz_replay"
+# Left to the group asan: test_chain and test_bytes are of Zstandard's and LZMA's matching, test_presets and
+# test_usual of searches that other tests make, too; each takes up to half a minute.
+ASAN_UNITS_LEFT_OUT="test_chain test_bytes test_presets test_usual"
 TSAN_SCRIPTS="journey_file_remote status_clean"
 TSAN_UNITS="test_pool test_hasher test_feed test_progress test_thread_share test_multipart test_journal
 	test_pkt_line test_session test_revisions"

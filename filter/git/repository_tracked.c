@@ -4,18 +4,13 @@
  * macros, nesting, sparse and split indexes and every kind of pathspec. libgit2 reads the blobs.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "filter/cli/interrupt.h"
 #include "filter/cli/report.h"
 #include "filter/git/repository_private.h"
-#include "filter/git/shared_mode.h"
-#include "filter/objects/token.h"
 
 size_t file_list_count(const struct file_list *list)
 {

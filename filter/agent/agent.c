@@ -192,8 +192,7 @@ static int handle(struct session *s, const struct agent_event *event)
 		result = serve(s, event);
 		break;
 	case AGENT_DAMAGED:
-		return report_error("cannot use what git-lfs says: %s",
-				    event->cause);
+		return report_error("cannot use what git-lfs says: %s", event->cause);
 	default:
 		return 0;
 	}

@@ -199,15 +199,17 @@ void landed_release(struct landed *landed)
 void landed_drop(struct landed *landed)
 {
 	if (landed->path)
-		unlink(landed->path);
-	landed_release(landed);
+		interrupt_remove_file(landed->guard, landed->path);
+	free(landed->path);
+	*landed = (struct landed){NULL, -1};
 }
 
 void incoming_close(struct incoming *in, bool drop)
 {
 	if (in->path && (drop || !in->is_part))
-		unlink(in->path);
-	interrupt_forget(in->guard);
+		interrupt_remove_file(in->guard, in->path);
+	else
+		interrupt_forget(in->guard);
 	if (in->fd >= 0)
 		close(in->fd);
 	free(in->path);

@@ -185,6 +185,16 @@ void interrupt_forget(int handle)
 	atomic_store(&slots[handle].taken, 0);
 }
 
+void interrupt_remove_file(int handle, const char *path)
+{
+	int saved = errno;
+
+	if (unlink(path) != 0)
+		unlink(path);
+	interrupt_forget(handle);
+	errno = saved;
+}
+
 int interrupt_wait_child(int handle, pid_t pid)
 {
 	siginfo_t info;

@@ -40,6 +40,12 @@ int interrupt_guard_child(pid_t pid);
 void interrupt_forget(int handle);
 
 /**
+ * Removes a file that is not wanted any more, by a path from where we are, and forgets it (-1 is
+ * allowed). What fails is tried once more: nobody else removes such a file soon. Keeps errno.
+ */
+void interrupt_remove_file(int handle, const char *path);
+
+/**
  * Waits for a child, which stays guarded until it has ended, and forgets it. Returns its exit code,
  * 128 and the number of the signal that ended it, or -1 with errno.
  */

@@ -208,8 +208,9 @@ void output_file_free(struct output_file *output)
 	if (!output)
 		return;
 	if (output->temporary)
-		unlink(output->temporary);
-	interrupt_forget(output->guard);
+		interrupt_remove_file(output->guard, output->temporary);
+	else
+		interrupt_forget(output->guard);
 	if (output->fd > STDERR_FILENO)
 		close(output->fd);
 	free(output->temporary);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/buffer.h"
+#include "filter/cli/interrupt.h"
 #include "filter/stream.h"
 
 struct spool {
@@ -59,7 +60,7 @@ static int open_in_tmpdir(void)
 		return fd;
 	fd = mkostemp(path, O_CLOEXEC);
 	if (fd >= 0)
-		unlink(path);
+		interrupt_remove_file(-1, path);
 	free(path);
 	return fd;
 }

@@ -144,10 +144,11 @@ static int take(struct index_lock *lock, const char *own, int attempts)
 		nanosleep(&pause, NULL);
 	}
 	if (fd >= 0)
-		unlink(own);
+		interrupt_remove_file(guard, own);
+	else
+		interrupt_forget(guard);
 	if (fd >= 0 && fd != lock->fd)
 		close(fd);
-	interrupt_forget(guard);
 	errno = error;
 	return lock->fd < 0 ? -1 : 0;
 }

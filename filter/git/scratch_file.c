@@ -36,11 +36,10 @@ static int make_name(const char *dir, char **path)
 	error = errno;
 	if (fd >= 0) {
 		close(fd);
-		unlink(*path);
+		interrupt_remove_file(guard, *path);
+		return 0;
 	}
 	interrupt_forget(guard);
-	if (fd >= 0)
-		return 0;
 	free(*path);
 	*path = NULL;
 	errno = error;
@@ -86,12 +85,8 @@ void scratch_file_remove(struct scratch_file *scratch)
 {
 	if (!scratch->path)
 		return;
-	/* A second try costs nothing, and nobody else would remove it soon. */
-	if (unlink(scratch->path) != 0)
-		unlink(scratch->path);
-	unlink(scratch->lock);
-	interrupt_forget(scratch->guards[0]);
-	interrupt_forget(scratch->guards[1]);
+	interrupt_remove_file(scratch->guards[0], scratch->path);
+	interrupt_remove_file(scratch->guards[1], scratch->lock);
 	free(scratch->path);
 	free(scratch->lock);
 	*scratch = SCRATCH_FILE_NONE;

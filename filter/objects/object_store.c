@@ -292,8 +292,9 @@ int object_store_scratch(const struct object_store *store)
 	int saved = errno;
 
 	if (fd >= 0)
-		unlink(path);
-	interrupt_forget(guard);
+		interrupt_remove_file(guard, path);
+	else
+		interrupt_forget(guard);
 	free(path);
 	errno = saved;
 	return fd;
@@ -471,9 +472,10 @@ void new_object_free(struct new_object *object)
 	if (object->fd >= 0) {
 		close(object->fd);
 		if (object->path)
-			unlink(object->path);
+			interrupt_remove_file(object->guard, object->path);
+	} else {
+		interrupt_forget(object->guard);
 	}
-	interrupt_forget(object->guard);
 	free(object->path);
 	free(object);
 }

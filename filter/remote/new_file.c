@@ -110,8 +110,9 @@ void new_file_close(struct new_file *file)
 	if (file->fd >= 0)
 		close(file->fd);
 	if (file->name)
-		unlink(file->name);
-	interrupt_forget(file->guard);
+		interrupt_remove_file(file->guard, file->name);
+	else
+		interrupt_forget(file->guard);
 	free(file->name);
 	*file = (struct new_file){.fd = -1, .guard = -1};
 }

@@ -19,6 +19,19 @@
 
 #include "tests/unit/own_directory.h"
 
+/* So many removals fail first, of those that the program asks for. */
+static int refusals;
+
+int unlink(const char *path)
+{
+	if (refusals > 0) {
+		refusals--;
+		errno = EACCES;
+		return -1;
+	}
+	return unlinkat(AT_FDCWD, path, 0);
+}
+
 /* A child of the program that is to be ended: a shell. */
 static pid_t start_shell(const char *script)
 {
@@ -231,6 +244,26 @@ static void test_exit_codes(void **state)
 	assert_int_equal(errno, ECHILD);
 }
 
+/* A removal that fails is tried once more, and nobody's errno is lost. */
+static void test_removal(void **state)
+{
+	(void)state;
+	for (int failures = 0; failures <= 2; failures++) {
+		assert_int_equal(close(open("scratch", O_WRONLY | O_CREAT | O_CLOEXEC, 0600)), 0);
+		refusals = failures;
+		errno = ENOSPC;
+		interrupt_remove_file(interrupt_guard_file("scratch"), "scratch");
+		assert_int_equal(errno, ENOSPC);
+		assert_int_equal(refusals, 0);
+		assert_int_equal(access("scratch", F_OK), failures == 2 ? 0 : -1);
+	}
+	/* Each has been forgotten: all slots are free. */
+	for (int i = 0; i < INTERRUPT_SLOTS; i++)
+		assert_true(interrupt_guard_file("scratch") >= 0);
+	interrupt_remove_file(-1, "scratch");
+	assert_int_equal(access("scratch", F_OK), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -238,6 +271,7 @@ int main(void)
 		cmocka_unit_test(test_a_child_that_is_waited_for_is_ended),
 		cmocka_unit_test(test_second_signal_cuts_short),
 		cmocka_unit_test(test_exit_codes),
+		cmocka_unit_test(test_removal),
 	};
 
 	return cmocka_run_group_tests(tests, own_directory_enter, own_directory_leave);

@@ -226,7 +226,13 @@ class Compress(Scenario):
     def check_work(self, folder, partial=False):
         super().check_work(folder, partial)
         path = os.path.join(folder, self.work, "a.brevis")
-        need(not os.path.exists(path) or sha256(content(path)) == self.objects.get("a.brevis"), "the archive is not whole")
+        if not os.path.exists(path) or sha256(content(path)) == self.objects.get("a.brevis"):
+            return
+        # Where memory is too short to prove a program, its tensor is kept as bytes: another good archive.
+        restored = os.path.join(folder, "restored")
+        done = self.world.run(folder, "git-brevis", "decompress", path, "-f", "-o", restored)
+        need(done.returncode == 0 and content(restored) == self.models["a.safetensors"], "the archive is not whole")
+        os.unlink(restored)
 
     def check_objects(self, folder, learn=False):
         if learn:
